@@ -47,6 +47,39 @@ COMMANDS = {
     "validate": "Compare expected times with measured runs.",
 }
 
+# Everyday words for commands, and what they mean here.
+MEANT = {
+    word: meant
+    for words, meant in (
+        ("plan", "build, for a workbook, or calc, on the command line"),
+        ("new create generate init", "build"),
+        ("calculate estimate predict simulate run cost", "calc"),
+        ("serve serving infer inference decode", "calc inference"),
+        ("train pretrain finetune", "calc training"),
+        ("explain why", "calc with --why"),
+        ("solve", "calc with --solve"),
+        ("search best plans layouts", "optimize"),
+        ("tune", "optimize, for the best plan, or fit, to measured runs"),
+        ("grid tabulate", "sweep"),
+        ("tornado elasticities what-if", "sensitivity"),
+        ("export pdf html markdown", "report, or export-inputs for the scenarios as a CSV"),
+        ("compare", "diff, for two workbooks, or validate, with measured runs"),
+        ("add", "models add, hardware add or scenario add"),
+        ("list ls", "models list, hardware list, templates list or scenario list"),
+        ("chips chip gpus gpu tpus tpu accelerators devices", "hardware list"),
+        ("rename remove", "scenario rename or scenario remove"),
+        ("profile trace import", "ingest"),
+        ("bench benchmark time", "measure"),
+        ("calibrate", "fit"),
+        ("verify lint", "check"),
+        ("refresh", "recalc, for stored values, or update, to newer formulas"),
+        ("upgrade", "update"),
+        ("help", "planner --help"),
+        ("version", "planner --version"),
+    )
+    for word in words.split()
+}
+
 _FAILED = 2  # exit code of a failed command
 MOMENT = 0.002  # seconds until a lost Ctrl-C is raised again
 
@@ -66,9 +99,11 @@ class Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The called command; the error for an unknown one suggests the nearest name."""
+        """The called command; the error for an unknown one suggests what it means, or the nearest name."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            raise UserError(f"no command {args[0]!r}", remedy=nearest(args[0], COMMANDS))
+            meant = MEANT.get(args[0].lower())
+            remedy = f"did you mean {meant}?" if meant else nearest(args[0], COMMANDS, "planner --help lists them")
+            raise UserError(f"no command {args[0]!r}", remedy=remedy)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

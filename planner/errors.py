@@ -69,11 +69,13 @@ def closest(name: str, known: Iterable[str], count: int = 4, cutoff: float = 0.3
     return [lowered[match] for match in sorted(alike, key=lambda match: not match.startswith(name))]
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The remedy that suggests the nearest known name, or lists a few if none is similar."""
+def nearest(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
+    """The remedy that suggests the nearest known name; if none is similar `otherwise`, or else a list of a few."""
     names = set(known)
     close = closest(name, names, 3, NEAR)
     if close:
         return "did you mean " + " or ".join(close) + "?"
+    if otherwise is not None:
+        return otherwise
     shown = ", ".join(heapq.nsmallest(8, names)) + (", ..." if len(names) > 8 else "")
     return f"known: {shown}" if names else ""

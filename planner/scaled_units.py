@@ -26,10 +26,10 @@ _SYMBOLS: dict[str, tuple[dict[str, int], Fraction]] = {
         ("Bps", {"byte": 1, "s": -1}, 1), ("bps", {"byte": 1, "s": -1}, Fraction(1, 8)),
         ("FLOP FLOPs", {"FLOP": 1}, 1), ("FLOPS OPS", {"FLOP": 1, "s": -1}, 1), ("USD $", {"USD": 1}, 1),
         ("W", {"W": 1}, 1), ("J", {"W": 1, "s": 1}, 1), ("Wh", {"W": 1, "s": 1}, 3600),
-        ("chip chips", {"chip": 1}, 1), ("Hz", {"s": -1}, 1),
+        ("chip chips GPU GPUs gpu gpus TPU TPUs tpu tpus", {"chip": 1}, 1), ("Hz", {"s": -1}, 1),
         ("s sec second seconds", {"s": 1}, 1), ("min minute minutes", {"s": 1}, 60), ("h hour hours", {"s": 1}, 3600),
         ("d day days", {"s": 1}, _DAY), ("week weeks", {"s": 1}, 7 * _DAY),
-        ("year years", {"s": 1}, Fraction("365.25") * _DAY),
+        ("month months", {"s": 1}, Fraction("365.25") * _DAY / 12), ("year years", {"s": 1}, Fraction("365.25") * _DAY),
     )
     for name in names.split()
 }  # fmt: skip

@@ -17,7 +17,7 @@ from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import run
 from tests.seeded import ALL, Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
-from tests.workbooks import by_name, cached, write_small
+from tests.workbooks import by_name, cached, retype, write_small
 
 KEYS = {"kind", "severity", "rule", "sheet", "cell", "cells", "name", "scenario", "what", "remedy", "before", "after"}
 
@@ -191,3 +191,13 @@ def test_an_own_row_with_blanks_is_named_with_all_of_them(tmp_path: Path) -> Non
     forgot = [each for each in check(with_own_model(path, **row)).found if each.kind == "failed_check"]
     assert len(forgot) == 2
     assert any("clear n_params_published" in each.remedy for each in forgot)
+
+
+def test_a_choice_by_its_name_elsewhere_is_told_the_one_here(tmp_path: Path) -> None:
+    """What others call full recomputation --set takes and a cell doesn't: the finding says what to type instead."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["h100-sxm"], ["training_layout"])
+    retype(path, remat="full")
+    said = " ".join(run("check", path).output.split())
+    assert "full is out of range: it is not in the list" in said
+    assert "; type block, as it is called here" in said

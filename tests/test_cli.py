@@ -76,6 +76,8 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
     ("words", "says"),
     [
         (["calc", "matmull"], "no template 'matmull'; did you mean matmul?"),
+        (["calc", "llama3-8b"], "no template 'llama3-8b'; there are inference, training, transformer and others"),
+        (["calc", "fleet", "--get", "monthly_cost"], "fleet has no row 'monthly_cost'; here it is cost_per_month"),
         (["calc", "serving"], "no template 'serving'; did you mean inference?"),
         (["calc", "mine.csv"], "mine.csv: there is no such file"),
         (["calc", "transformer", "-m", "lama3-70b"], 'no model "lama3-70b"; did you mean llama3-70b'),
@@ -103,6 +105,14 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
         (["report", "plan.xlsx", "-o", "."], "this is a folder, not a file; name a file in it"),
         (["ingest", "nosuch.json"], "nosuch.json: there is no such file or folder"),
         (["modles", "list"], "no command 'modles'; did you mean models?"),
+        (["search", "training"], "no command 'search'; did you mean optimize?"),
+        (["Plan"], "no command 'Plan'; did you mean build, for a workbook, or calc, on the command line?"),
+        (["models", "search", "qwen"], "planner models has no command 'search'; known: add, list, show"),
+        (["scenario", "renam", "plan.xlsx"], "planner scenario has no command 'renam'; did you mean rename"),
+        (["calc", "inference", "-m", "qwen.json"], "planner models add qwen.json --to my.csv makes a row of a config"),
+        ([*MATMUL, "--d-in", "8"], "no option --d-in; an input is set with --set, as in --set d_in=..."),
+        (["calc", "matmul", "--gpu", "h100-sxm"], "no option --gpu; a chip is named with -H"),
+        (["quux"], "no command 'quux'; planner --help lists them"),
         ([*MATMUL, "--set", "tokens=4,5"], "'4,5' is no number; write a point for decimals"),
         ([*MATMUL, "--set", "tokens=4_000"], "'4_000' is no number; write a point for decimals and no"),
         ([*MATMUL, "--set", "tokens=1e999"], "not a finite number; write N/A for a missing number"),
@@ -277,3 +287,10 @@ def test_characters_that_a_terminal_has_not(write, encoding):
     done = process("calc", str(path), "--why", "tokens", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
     assert done.returncode == 0
     assert done.stdout.decode(encoding).startswith("tokens = 4")
+
+
+def test_everyday_words_name_commands() -> None:
+    """Each everyday word isn't a command itself, and means commands that there are."""
+    assert not set(cli.MEANT) & set(cli.COMMANDS)
+    for meant in cli.MEANT.values():
+        assert set(meant.replace(",", "").split()) & {*cli.COMMANDS, "--help", "--version"}, meant

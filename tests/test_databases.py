@@ -268,6 +268,16 @@ def test_chips_of_a_mesh_have_a_link_to_each_other(tmp_path: Path, size: str) ->
     assert HARDWARE.row("tpu-v5e")["peer_share"] is None
 
 
+def test_cards_of_a_server_reach_each_other_through_its_pcie(tmp_path: Path) -> None:
+    """A chip of one's own with `network` pcie has the network of the database's cards, such as the L40S, which says
+    its topology; it was N/A in plans of several chips."""
+    own = tmp_path / "chips.csv"
+    own.write_text("id,network,scaleup_bandwidth,max_chips\nmine,pcie,32GB/s,8\n")
+    mine, known = load_hardware(own).rows["mine"], HARDWARE.row("l40s")
+    names = ("topology", "link_bandwidth", "node_size", "peer_share")
+    assert [mine[name] for name in names] == [known[name] for name in names] == ["switch", 32e9, 8, 1]
+
+
 def test_the_books_own_chips() -> None:
     """The scaling book's numbers stand apart, with the chapter, under the ids of the same chips."""
     assert BOOK.row("tpu-v5e")["link_bandwidth"] == 45e9

@@ -111,6 +111,8 @@ def test_every_template_has_its_sentence() -> None:
         ("training", "n_gpus", "here it is n_chips"),
         ("inference", "max_model_len", "here it is context_len"),
         ("training", "gradient_checkpointing", "here it is remat"),
+        ("training", "ttft", "inference has it as time_to_first_token_expected"),
+        ("training", "zzzqq", "planner find zzzqq looks in all templates"),
         ("lora", "n_chips", "inference, training have it"),
         ("inference", "cost", "here it is cost_per_million_tokens_expected"),
         ("training", "cost", "here it is train_cost_expected"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planner.catalog import load_models
-from tests.commands import command, run
+from tests.commands import command, refused, run
 from tests.hf_configs import MODELS, Config, Run, config_of
 
 
@@ -45,6 +45,28 @@ def test_prints_what_it_understood(add: Run) -> None:
         ("llama3-8b", {"quant_method": "compressed-tensors", "config_groups": [1], "ignore": 3}, ""),
         ("llama3-8b", {"quant_algo": "NVFP4", "ignore": ["*self_attn*"]}, ""),
         ("llama3-8b", "fp8", ""),
+        # GLM-5 FP8: of attention the norms and the indexers alone are kept.
+        ("deepseek-v3", {"quant_method": "fp8", "modules_to_not_convert": [
+            "lm_head", "model.layers.0.self_attn.kv_a_layernorm", "model.layers.0.self_attn.indexers_proj"]},
+         "weight_dtype=fp8"),
+        # Kimi K3: four bits in groups of 32 are MXFP4, with a scale of 8 bits each.
+        ("kimi-k2.5", {"quant_method": "compressed-tensors", "ignore": ["re:.*self_attn.*"], "config_groups": {
+            "group_0": {"weights": {"num_bits": 4, "type": "float", "group_size": 32}}}}, "expert_weight_bits=4.25"),
+        # MiniMax M3 NVFP4: the experts have one format, all else another.
+        ("mixtral-8x7b", {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {
+            "layers.0.mlp.experts.0.w1": {"quant_algo": "NVFP4"},
+            "layers.0.self_attn.q_proj": {"quant_algo": "MXFP8"}}},
+         "weight_dtype=mxfp8 expert_weight_bits=4.5"),
+        # DeepSeek V4 NVFP4: the experts alone are listed, the rest is as quant_method says.
+        ("mixtral-8x7b", {"quant_method": "fp8", "quant_algo": "MIXED_PRECISION", "quantized_layers": {
+            "layers.0.ffn.experts": {"quant_algo": "NVFP4"}}}, "weight_dtype=fp8 expert_weight_bits=4.5"),
+        # Qwen3.6 NVFP4: two formats beside the experts have no setting in common.
+        ("llama3-8b", {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {
+            "layers.0.mlp.up_proj": {"quant_algo": "W4A16_NVFP4"}, "layers.0.self_attn.q_proj": {"quant_algo": "FP8"}}},
+         ""),
+        ("llama3-8b", {"quant_method": "modelopt", "quant_algo": "NVFP4",
+                       "kv_cache_scheme": {"num_bits": 8, "type": "float"}}, "weight_dtype=nvfp4 kv_dtype=fp8"),
+        ("llama3-8b", {"quant_method": "auto-round", "bits": 4, "group_size": 128}, "weight_dtype=int4_g128"),
     ],
 )  # fmt: skip
 def test_what_to_set_for_the_bytes_of_quantised_weights(add: Run, model: str, quantized: object, says: str) -> None:
@@ -53,6 +75,35 @@ def test_what_to_set_for_the_bytes_of_quantised_weights(add: Run, model: str, qu
     stdout = add(config, "--id", "mine").stdout
     assert "Note: quantised weights are counted as the numbers that they stand for, without scales\n" in stdout
     assert re.findall(r"Note: a plan has their bytes with --set (.*)\n", stdout) == ([says] if says else [])
+    assert ("Note: which setting of a plan has their bytes isn't known: choose weight_dtype" in stdout) == (not says)
+
+
+def test_quantised_weights_described_in_a_file_beside(add: Run) -> None:
+    """NVIDIA's older checkpoints describe their weights in hf_quant_config.json, beside a config that is silent."""
+    described = {
+        "producer": {"name": "modelopt"},
+        "quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"},
+    }
+    Path("hf_quant_config.json").write_text(json.dumps(described), encoding="utf-8")
+    stdout = add(config_of("llama3-8b"), "--id", "mine").stdout
+    assert "Note: a plan has their bytes with --set weight_dtype=nvfp4 kv_dtype=fp8\n" in stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("adapter_config.json", '{"peft_type": "LORA", "r": 16}',
+         'peft_type "LORA" is an adapter\'s, trained beside a frozen model; give the config.json of that model'),
+        ("model.gguf", "GGUF", "these are weights, not a config.json; give the config.json that lies beside"),
+        ("Qwen3-8B", None, "there is no such file; planner doesn't reach the hub: download the model's config"),
+    ],
+)  # fmt: skip
+def test_other_files_of_a_checkpoint(add: Run, name: str, text: str | None, says: str) -> None:
+    """An adapter's config, weights, and a name of the hub are told what to give instead; nothing is written."""
+    if text is not None:
+        Path(name).write_text(text, encoding="utf-8")
+    assert says in refused("models", "add", name, "--to", "mine.csv")
+    assert not Path("mine.csv").exists()
 
 
 def test_notes_what_it_assumed(add: Run) -> None:

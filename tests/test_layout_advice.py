@@ -15,7 +15,7 @@ from tests.commands import run
 from tests.workbooks import write_small
 
 FIRST = "What to change first: "
-TYPED = re.compile(r"(serve_\w+) (\d+)")
+TYPED = re.compile(r"\((serve_\w+)\) (\d+)")
 
 
 def told(model: str, chip: str, **settings: float | str) -> str:
@@ -78,6 +78,6 @@ def test_the_report_says_what_calc_says(tmp_path: Path) -> None:
         write_small(path, ["llama3-70b"], [chip], ["inference"], **settings)
         (scenario,) = report_data(path).scenarios
         said = told("llama3-70b", chip, **settings)
-        assert said.startswith("serve_data ")
+        assert said.startswith("Data ways of serving (serve_data) ")
         assert scenario.changes[0] == said
         assert len(scenario.changes) > 1

@@ -21,6 +21,7 @@ from planner.report.report_data import report_data
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
+from tests.commands import run
 from tests.recalcs import stripped
 from tests.reports import Page, agrees, default_workbook, hostile_workbook, reported, small_workbook, whole_workbook
 from tests.workbooks import cached, retype, write_comparison
@@ -324,3 +325,13 @@ def test_a_time_that_is_called_so_goes() -> None:
     assert where_goes("Decode step") == "Where the time of a decode step goes"
     assert where_goes("Time to first token") == "Where the time to first token goes"
     assert where_goes("training step", "expected ") == "Where the expected time of a training step goes"
+
+
+def test_a_source_of_numbers_that_a_chip_lacks_is_not_named(tmp_path: Path) -> None:
+    """A chip of one's own with one source for all says it of its peaks and memory, not of a price that is blank."""
+    chips, path = tmp_path / "chips.csv", tmp_path / "plan.xlsx"
+    chips.write_text("id,kind,peak_bf16,hbm_bytes,hbm_bandwidth,source\nmine,gpu,1e15,100e9,3e12,A sketch\n")
+    words = ("--template", "matmul", "-H", "mine", "--hardware-csv", chips, "--only", "-o", path)
+    assert run("build", *words).exit_code == 0
+    said = [each.what for each in report_data(path).sources if each.what.startswith("mine")]
+    assert said == ["mine: flops", "mine: hbm"]

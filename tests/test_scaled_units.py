@@ -16,7 +16,7 @@ from planner.scaled_units import factor
         ("TFLOP/s", "FLOP/s/chip", 1e12), ("PFLOP/s/chip", "FLOP/s/chip", 1e15), ("%", "1", 0.01), ("k", "1", 1000),
         ("Ki", "1", 1024), ("million USD", "USD", 1e6), ("$/h", "USD/h/chip", 1), ("kW", "W/chip", 1e3),
         ("1/s", "1/s", 1), ("tokens/s", "1/s", 1), ("tokens/day", "1/s", 1 / 86400), ("chips", "chip", 1),
-        ("million", "1", 1e6),
+        ("million", "1", 1e6), ("GPUs", "chip", 1), ("tpus", "chip", 1), ("months", "s", 2_629_800),
     ],
 )  # fmt: skip
 def test_a_factor_of_a_unit(scaled: str, unit: str, wanted: float) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from planner import progress
 from planner.errors import UserError
 from planner.workbook.scenarios import plan_of
 from tests.commands import run
@@ -159,6 +160,35 @@ def test_a_chip_of_too_few_columns_is_told_when_it_is_planned(tmp_path: Path) ->
     assert "network" in told[0]
     alone = run(*words, "--set", "n_chips=1")
     assert (alone.exit_code, alone.stderr) == (0, ""), "one chip needs no network"
+
+
+WORKLOADS = """scenario,workload,model,hardware,n_chips,batch,seq_len,mesh_fsdp
+serves,inference,gpt2,h100-sxm,2,64,{seq_len},{ways}
+trains,training,gpt2,h100-sxm,8,{batch},2048,8
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "settings", "says"),
+    [
+        ({"seq_len": 8192, "ways": "", "batch": ""}, [], ["seq_len of serves"]),
+        ({"seq_len": 8192, "ways": 4, "batch": 16}, [], ["seq_len of serves, mesh_fsdp of serves, batch of trains"]),
+        # what it has anyway, as planner export-inputs writes it: the default, and what follows the chips
+        ({"seq_len": 4096, "ways": 2, "batch": 1}, [], []),
+        ({"seq_len": 8192, "ways": "", "batch": ""}, ["seq_len=8192"], []),
+        ({"seq_len": "", "ways": "", "batch": ""}, [], []),
+    ],
+)
+def test_an_input_of_another_workload_is_doubted(
+    tmp_path: Path, values: dict[str, object], settings: list[str], says: list[str]
+) -> None:
+    """A scenario that serves doesn't read what training alone does, nor the other way round: a warning names both."""
+    progress.say_warnings()
+    file = tmp_path / "scenarios.csv"
+    file.write_text(WORKLOADS.format(**values))
+    plan_of([], [], [], file, settings)
+    assert [text.partition("workload: ")[2] for text in progress.warnings()] == says
+    progress.say_warnings()
 
 
 def test_prompts_follow_the_context_as_in_calc() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from planner.catalog.databases import Databases
+from planner.errors import UserError
 from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
 from planner.search import layout_rules, layout_space
@@ -93,6 +94,33 @@ def test_a_search_of_serving_finds_the_chips_that_prefill_alone():
     apart = ways["prefill_chips"] > 0
     assert set(ways["prefill_chips"][apart] / ways["n_chips"][apart]) == {0.25, 0.5, 1, 2, 4}
     assert not (ways["prefill_chips"][apart] % ways["prefill_tensor"][apart]).any()
+
+
+def test_chips_that_share_out_no_batch_are_told_one_that_they_do():
+    """100 chips share out no 1,024 sequences: of 4,096 tokens each they do 100 sequences, and multiples of them."""
+    refused = asked("training", "llama3-8b", ["h100-sxm"], ["n_chips=100"])
+    with pytest.raises(UserError, match=r"no layout of 100 chips makes sense .* a multiple of 409,600, or"):
+        layout_space.space(refused, refused.subjects[0], alone=False)
+    shared = asked("training", "llama3-8b", ["h100-sxm"], ["n_chips=100", "batch_tokens=4096000"])
+    assert layout_space.space(shared, shared.subjects[0], alone=False).axes
+
+
+@pytest.mark.parametrize(
+    ("wheres", "aims", "overs", "apart"),
+    [
+        ((), ["n_chips"], (), {0.0}),
+        (["n_chips<=8"], [COST], (), {0.0}),
+        (["memory_bytes_per_chip*n_chips<=640GB"], [COST], (), {0.0}),
+        ((), ["n_chips"], ["prefill_chips=2,4"], {2.0, 4.0}),
+        (["batch<=8"], [COST], (), None),
+    ],
+)
+def test_the_fewest_chips_are_all_of_them(wheres, aims, overs, apart):
+    """Chips that prefill alone aren't among n_chips: where these are asked for none are added, unless by --over; two
+    chips beside four that prefill were the fewest, where four do both."""
+    wanted = asked("inference", "llama3-70b", ["h100-sxm"], (), overs, wheres)
+    found = layout_space.space(wanted, wanted.subjects[0], aims, alone=False).axes[0].columns["prefill_chips"]
+    assert len(set(found)) > 3 if apart is None else set(found) == apart
 
 
 def test_chips_that_prefill_alone_may_have_smaller_groups_than_those_that_decode():

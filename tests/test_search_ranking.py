@@ -116,3 +116,11 @@ def test_an_objective_without_a_range_has_no_bar():
                      "--set", "n_chips=1", "--top", "1")  # fmt: skip
     assert "; no other plan has it:" in output
     assert "published runs" not in output
+
+
+def test_of_plans_that_tie_exactly_another_objective_chooses() -> None:
+    """Both batches need as few chips: the line says how to choose, and the second objective does, the larger batch."""
+    words = ["optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--set", "n_chips=1", "--alone", "--over"]
+    words += ["batch=1,2", "--minimize", "n_chips"]
+    assert "; 2 plans have it, among which --and NAME chooses, the simplest first:" in command(*words)
+    assert "batch 2." in command(*words, "--and", "cost_per_million_tokens_expected")

@@ -228,3 +228,13 @@ def test_a_chip_whose_memory_is_not_known_is_told(tmp_path: Path) -> None:
     assert said in command(*ask, "blank")
     assert said in command(*ask, "known", "-H", "blank")
     assert "fit in memory can't be told" not in command(*ask, "known")
+
+
+def test_a_batch_of_a_part_of_a_sequence_is_told() -> None:
+    """As calc says it: 4,000,000 tokens are 976.6 sequences of 4,096, which 96 ways don't share out; 3,932,160 they do,
+    960 of them."""
+    words = ["optimize", "training", "-m", "llama3-8b", "-H", "h100-sxm", "--minimize", "step_time_expected"]
+    words += ["--set", "n_chips=96", "mesh_fsdp=96", "remat=none", "zero_stage=1"]
+    said = "976.6 sequences don't split evenly over 96 data ways of 10 microbatches: the busiest takes 2, the mean"
+    assert said in command(*words, "batch_tokens=4000000")
+    assert "split evenly" not in command(*words, "batch_tokens=3932160")

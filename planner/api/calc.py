@@ -243,9 +243,7 @@ class Calculation(Mapping[str, Value]):
     @property
     def failures(self) -> list[str]:
         """A line for each check that fails."""
-        return [
-            f"Check failed: {row.label} ({row.name}){f': {numbers}' if numbers else ''}" for row, numbers in self.failed
-        ]
+        return [f"Check failed: {row.named}{f': {numbers}' if numbers else ''}" for row, numbers in self.failed]
 
     def _compared(self, name: str) -> Compared:
         row = self.results.template.row(name)

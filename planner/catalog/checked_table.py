@@ -141,7 +141,12 @@ class Table:
         return cache(self._meant)
 
     def _meant(self, text: str) -> str:
-        """The remedy for an unknown id: the ids of the Hugging Face repository that it names, else the nearest."""
+        """The remedy for an unknown id: the ids of the Hugging Face repository that it names, else the nearest.
+
+        A config makes a row first.
+        """
+        if self.kind == "models" and text.lower().endswith(".json"):
+            return f"planner models add {text} --to my.csv makes a row of a config, which --models my.csv reads"
         if near := self._of_repository(text) or self._of_alike(text) or self._named(text):
             return f"did you mean {' or '.join(near[:3])}?"
         remedy = nearest(text, self.rows)

@@ -14,7 +14,7 @@ from planner.catalog.columns import Field, Value, with_rules
 
 _TORUS_AXES = {"ring": 1.0, "2d_torus": 2.0, "3d_torus": 3.0}
 _NETWORKS = (*_TORUS_AXES, "switch", "mesh", "pcie", "dragonfly", "boardfly", "wafer")
-_NODES = ("switch", "mesh")  # networks of a node's chips: each reaches every other in one hop
+_NODES = ("switch", "mesh", "pcie")  # networks of a node's chips: each reaches every other in one hop
 _CUBE = 4.0  # a TPU slice in three dimensions is made of 4 x 4 x 4 cubes, whose axes optical switches close
 
 

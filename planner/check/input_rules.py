@@ -14,7 +14,7 @@ from planner.book.tables import HEADER, MACHINE_NAME, Database, LineItem
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.check.precedents import CellSet
-from planner.formulas.input_values import Limits, is_flag, stages
+from planner.formulas.input_values import CHOICE_WORDS, Limits, is_flag, stages
 from planner.number_text import wanted_number
 from planner.plausible import doubt
 from planner.workbook.memory import kept_rows
@@ -235,7 +235,9 @@ def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
     value = book.sheets[name].value(*at)
     what, scenario = book.owner(name, *at)
     subject = " of ".join(part for part in (what, scenario) if part)
-    said, remedy = f"{exact_text(value)} is out of range: {wanted}", "type another value"
+    meant = CHOICE_WORDS.get(str(value).strip().lower(), "")
+    remedy = f"type {meant}, as it is called here" if meant and meant in wanted else "type another value"
+    said = f"{exact_text(value)} is out of range: {wanted}"
     alike = f"{what + ': ' if what else ''}the value is out of range: {wanted}"
     if wanted == BLANK:
         remedy = "empty the cell, and write elsewhere"

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from planner.catalog import Table
-from planner.commands.options import PATH, own_csv
+from planner.commands.options import PATH, Group, own_csv
 from planner.errors import UserError
 
 
@@ -19,7 +19,7 @@ def group(name: str, load: Callable[..., Table], columns: tuple[str, ...], help_
     `option` is the name of the option that adds a user's CSV, as in the commands that calculate.
     """
 
-    @click.group(name, help=help_text)
+    @click.group(name, cls=Group, help=help_text)
     def commands() -> None: ...
 
     file = click.option("--file", type=PATH, help="Read this CSV instead of the shipped one.")

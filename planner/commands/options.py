@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from planner.errors import UserError
+from planner.errors import NEAR, UserError, closest, nearest
 from planner.regularfile import refuse_existing as refuse_existing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -86,8 +86,23 @@ def settings(command: Command) -> Command:
     return repeatable("--set", "settings", metavar="NAME=VALUE", help=text)(command)
 
 
+CHIPS = ("gpu", "gpus", "tpu", "chip", "chips", "device", "accelerator")
+"""What others call the option of a chip."""
 ONE_OF_A_PLAN = {"model": "model", "hardware": "chip"}
 """Options that have one value in some commands and several in others, with what each is."""
+
+
+class Group(click.Group):
+    """A command with commands of its own; the error for an unknown one names those that there are."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The called command. Raises UserError for one that there isn't."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            what = f"planner {ctx.info_name} has no command {args[0]!r}"
+            raise UserError(what, remedy=nearest(args[0], self.commands))
+        return super().resolve_command(ctx, args)
 
 
 class Greedy(click.Command):
@@ -107,10 +122,24 @@ class Greedy(click.Command):
         }
         try:
             return super().parse_args(ctx, _spread(args, repeatable, single))
+        except click.NoSuchOption as error:
+            self._refuse_option(error.option_name)
+            raise
         except click.UsageError as error:
             if "unexpected extra argument" in error.message:
                 self._refuse_second(args)
             raise
+
+    def _refuse_option(self, said: str) -> None:
+        """Raise UserError for an option that would be other tools': that of a chip, or of an input of the plan."""
+        options = {name for each in self.params for name in each.opts}
+        name = said.lstrip("-").replace("-", "_")
+        if not options >= {"-H", "--set"} or not said.startswith("--"):
+            return
+        if name in CHIPS:
+            raise UserError(f"no option {said}", remedy="a chip is named with -H")
+        if not closest(said, options, 1, NEAR):
+            raise UserError(f"no option {said}", remedy=f"an input is set with --set, as in --set {name}=...")
 
     def _refuse_second(self, args: list[str]) -> None:
         """Raise UserError if a second model or chip was given to a command that takes one."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from planner.commands.options import PATH, Greedy, as_it_was, repeatable, say, settings
+from planner.commands.options import PATH, Greedy, Group, as_it_was, repeatable, say, settings
 
 
-@click.group("scenario")
+@click.group("scenario", cls=Group)
 def command() -> None:
     """List, add, rename or remove the scenarios of a workbook."""
 

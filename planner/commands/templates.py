@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from planner.commands.options import PATH
+from planner.commands.options import PATH, Group
 
 
-@click.group("templates")
+@click.group("templates", cls=Group)
 def command() -> None:
     """List the templates, show one row by row, or write a page for each."""
 

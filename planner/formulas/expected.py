@@ -119,7 +119,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -
     tokens, step = value("train_tokens"), value("batch_tokens")
     if isinstance(tokens, float) and isinstance(step, float) and step > tokens:
         yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
-    yield from _of_the_batch(value)
+    yield from of_the_batch(value)
     yield from of_the_slice(value, kind)
     yield from of_rings(value, kind)
     yield from _of_the_target(value)
@@ -132,7 +132,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -
             yield f"Extrapolated: no run{family} that the expected numbers are fitted to has {beyond}."
 
 
-def _of_the_batch(value: Callable[[str], Value]) -> Iterator[str]:
+def of_the_batch(value: Callable[[str], Value]) -> Iterator[str]:
     """A sentence if the sequences of a training step don't split evenly over its data ways and microbatches.
 
     The expected step takes an even split, so that it follows smoothly as a plan's sizes change. Less than a sequence a

@@ -14,6 +14,7 @@ from planner.formulas.synonyms import TEMPLATES
 from planner.formulas.template import COLUMNS, DISPLAY, Template, called, checked, read_rows
 
 _LONGEST_HEADER = 1000  # characters; a template's header has about sixty
+SOME = "there are inference, training, transformer and others; planner templates list shows all"
 PLANS = ("training", "inference", "fleet", "goodput")  # whose rows Dashboard, Sweep and reports read by name
 
 
@@ -62,7 +63,7 @@ def find(name: str, folder: Path | None) -> Path:
     if name not in names():
         in_folder = [each.stem for each in folder.glob("*.csv") if is_template(each)] if folder else []
         called = TEMPLATES.get(name.lower())
-        remedy = f"did you mean {called}?" if called else nearest(name, [*names(), *in_folder])
+        remedy = f"did you mean {called}?" if called else nearest(name, [*names(), *in_folder], SOME)
         raise UserError(f"no template {name!r}", remedy=remedy)
     return data.folder("templates") / f"{name}.csv"
 

@@ -42,7 +42,7 @@ def lines(solution: Solution, *, is_own: bool = False) -> list[str]:
             said.append(line)
             said += _range_of(answers[end.at], target.row, is_own=is_own)
             said += [f"  there {each} = {digits(answers[end.at].value(each))}" for each in solution.followers]
-            checks = ", ".join(f"{row.label} ({row.name})" for row in failed(answers[end.at]))
+            checks = ", ".join(row.named for row in failed(answers[end.at]))
             said += [f"  there these checks fail: {checks}"] if checks else []
     if len(solution.ranges) > 1:
         where = " and ".join(_range(solution, met) for met in solution.ranges)

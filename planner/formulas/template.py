@@ -19,6 +19,7 @@ from planner.scaled_units import factor
 from planner.typed_numbers import PLAIN
 
 COLUMNS = ("name", "label", "unit", "kind", "formula", "source", "note")
+LISTED = 8  # most rows that are listed in place of an unknown one
 DISPLAY = "display"  # an optional column: the unit in which a row is displayed
 LOOKUPS = tuple(TABLES)
 BY_ID = ("dtype", "calibration", "stack")  # looked up by the id in a text row
@@ -51,6 +52,11 @@ class Row:
     def said_in(self) -> str:
         """The unit in which the number is displayed."""
         return self.display or self.unit
+
+    @property
+    def named(self) -> str:
+        """Its label with its name, which is what one types: `Chips (n_chips)`."""
+        return f"{self.label} ({self.name})"
 
     @property
     def is_of_plan(self) -> bool:
@@ -319,7 +325,7 @@ def instead_of(name: str, own: Collection[str], shelf: Sequence[Template]) -> st
 
     It names, in this order: the row with this synonym; the expected number of that name; the shipped templates
     (`shelf`) that have it, except those that include another which does, and of many the workloads alone; the nearest
-    name in this template or elsewhere.
+    name in this template or elsewhere; a row elsewhere with this synonym.
     """
     if here := meant(name, own):
         return f"here it is {' or '.join(here)}"
@@ -336,4 +342,8 @@ def instead_of(name: str, own: Collection[str], shelf: Sequence[Template]) -> st
     best = closest(name, [*own, *there], 1, NEAR)
     if not best and (begun := sorted((row for row in own if row.startswith(f"{name}_")), key=len)):
         return f"did you mean {' or '.join(begun[:3])}?"
-    return f"did you mean {best[0]}, which {there[best[0]]} has?" if {*best} - {*own} else nearest(name, own)
+    if not best and (others := meant(name, there)):
+        return f"{there[others[0]]} has it as {others[0]}"
+    if {*best} - {*own}:
+        return f"did you mean {best[0]}, which {there[best[0]]} has?"
+    return nearest(name, own, None if len(own) <= LISTED else f"planner find {name} looks in all templates")

@@ -13,6 +13,8 @@ from planner.regularfile import SMALL, not_fetched, read_bytes
 T = TypeVar("T")
 MOST = 100_000_000  # largest accepted number, ten times that of any model
 REMEDY = "give the config.json that lies beside the weights"
+DOWNLOAD = "planner doesn't reach the hub: download the model's config.json and give its path"
+OF_WEIGHTS = (".gguf", ".safetensors", ".bin", ".pt", ".pth")
 NO_ROW = "use another template, or a model of a like size"  # for what can't be expressed in a row
 
 # The fields in which multimodal models keep their language model.
@@ -149,6 +151,10 @@ def read(path: Path) -> Mapping[str, Any]:
 
 
 def _text(path: Path) -> str:
+    if not path.exists():
+        raise UserError("there is no such file", place=Place(path), remedy=DOWNLOAD)
+    if path.suffix.lower() in OF_WEIGHTS:
+        raise UserError("these are weights, not a config.json", place=Place(path), remedy=REMEDY)
     data = read_bytes(path, "a config.json", SMALL, hint="give the config.json in it")
     if left := not_fetched(data):
         raise UserError(left[0], place=Place(path), remedy=left[1])

@@ -18,6 +18,7 @@ from planner.hf import (
     gemma,
     gpt,
     hybrid,
+    kimi,
     latent,
     ling,
     moe,
@@ -33,7 +34,9 @@ from planner.hf.contradictions import refuse_draft
 from planner.hf.rules import Family
 
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
-_MODULES = (dense, gpt, moe, routed, latent, sparse_attention, ngram_tables, hybrid, ling, state_space, gemma, windowed)
+_MODULES = (
+    dense, gpt, moe, routed, latent, sparse_attention, ngram_tables, hybrid, kimi, ling, state_space, gemma, windowed,
+)  # fmt: skip
 FAMILIES: Mapping[str, Family] = {
     name: family
     for module in _MODULES
@@ -70,6 +73,7 @@ _UNREADABLE = {
             "dory",
             "its layers are attention or feed-forward blocks alone and may run several times, which has no columns",
         ),
+        ("phi4flash", "its later layers read the cache and the states of earlier ones, which has no columns"),
         ("blt", "it reads bytes, which further models join to patches"),
         ("diffusion_gemma diffusion_gemma_text", "it fills in whole blocks of tokens"),
         ("t5gemma t5gemma2 t5 bart whisper", _PAIR),
@@ -95,12 +99,14 @@ _INNER = {
     **{name: f"{name}_text" for name in _OUTER.split()},
     "shieldgemma2": "gemma3_text", "voxtral": "llama", "deepseek_vl": "llama", "inkling_mm_model": "inkling_text",
     "exaone4_5": "exaone4", "mistral3": "mistral", "llava": "llama", "llava_next": "llama", "paligemma": "gemma",
-    "kimi_k25": "deepseek_v3", "step3p7": "step3p5", "mllama": "mllama_text_model",
+    "kimi_k25": "deepseek_v3", "kimi_k3": "kimi_linear", "step3p7": "step3p5", "mllama": "mllama_text_model",
     "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text", "fuyu": "persimmon",
 }  # fmt: skip
 
 # A model_type that another model has too, and what the class in `architectures` says: Grok 2 (GIT), MiniMax-M2.
 _BY_CLASS = {"git": "grok1", "minimax": "minimax_m2"}
+
+_OF_BASE = "give the config.json of that model, and plan the training with the template lora"
 
 # What a config may say beside its language model.
 _BESIDE = (
@@ -137,7 +143,7 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
     for name in _BESIDE:
         if fields.get(name):
             config.note(f"{name} is not counted")
-    for note in quantized.notes(fields, config.fields):
+    for note in quantized.notes(path, fields, config.fields):
         config.note(note)
     return config
 
@@ -155,6 +161,8 @@ def _named(path: Path, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         return fields
     if name := of_architecture(fields):
         return {**fields, "model_type": name}
+    if fields.get("peft_type"):
+        raise Config(path, fields).fault("peft_type", "is an adapter's, trained beside a frozen model", _OF_BASE)
     raise UserError("not a Hugging Face config: it has no model_type", place=Place(path), remedy=REMEDY)
 
 
@@ -195,7 +203,12 @@ def _check(config: Config) -> None:
         raise UserError(what, place=Place(config.path), remedy=remedy)
     needed = ", ".join(field.name for field in MODEL_FIELDS if field.required)
     what = f'{config.prefix}model_type "{name[:60]}" is not a family that can be read'
-    remedy = f"{nearest(name, FAMILIES)} Or type the row by hand, if the columns can hold its layers; it needs {needed}"
+    by_hand = (
+        f"if its layers are those of a known one, such as llama or mixtral, give a copy of it with that model_type; "
+        f"or type the row by hand, which needs {needed}"
+    )
+    alike = nearest(name, FAMILIES, otherwise="")
+    remedy = f"{alike} Else, {by_hand}" if alike else by_hand
     raise UserError(what, place=Place(config.path), remedy=remedy)
 
 

@@ -1,15 +1,14 @@
 """Families with other layers than softmax attention: linear attention, convolutions, cross attention.
 
-Qwen3-Next, Qwen3.5, MiniMax-Text-01, LFM2, LFM3, OLMo Hybrid, Griffin, Kimi Linear, Llama 3.2 Vision. Those with Mamba
-are in `state_space`, Ling's in `ling`.
+Qwen3-Next, Qwen3.5, MiniMax-Text-01, LFM2, LFM3, OLMo Hybrid, Griffin, Llama 3.2 Vision. Those with Mamba are in
+`state_space`, Kimi's in `kimi`, Ling's in `ling`.
 """
 
 from __future__ import annotations
 
-from planner.hf.config import NO_ROW, Config
+from planner.hf.config import Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, GROUPED, OLMO2, QWEN2
-from planner.hf.experts import after, experts, n_routed, one_shared
-from planner.hf.latent import DEEPSEEK_V3
+from planner.hf.experts import after, experts, one_shared
 from planner.hf.layers import attention, listed, marked_full, n_linear, one_full_in, window
 from planner.hf.moe import MIXTRAL, QWEN2_MOE
 from planner.hf.rules import (
@@ -17,12 +16,10 @@ from planner.hf.rules import (
     ColumnValue,
     Family,
     ModelRow,
-    apart,
     flag,
     head_dim,
     maybe,
     size,
-    taken,
     tied,
     where,
 )
@@ -205,68 +202,6 @@ RECURRENT_GEMMA = Family(
     mlp_bias=True,
     d_ff=lambda config, _: config.said("intermediate_size", least=2) // 2,
     recurrent_state_elements=lambda config, row: n_linear(row) * _recurrent_width(config, row),
-)
-
-
-def _kimi_kinds(config: Config, row: ModelRow) -> list[str]:
-    """The 1-based layers in `linear_attn_config`, else every fourth after the first, have global attention.
-
-    Raises UserError unless the two lists that it may have share out all layers.
-    """
-    part, number = config.part("linear_attn_config"), row.count("n_layers")
-    full, linear = (part.items(name, int) for name in ("full_attn_layers", "kda_layers"))
-    every = range(1, number + 1)
-    if full is None:
-        full = list(range(5, number + 1, 4)) if linear is None else [each for each in every if each not in linear]
-    if linear is not None and sorted([*full, *linear]) != list(every):
-        what = f"and full_attn_layers don't share out the layers 1 to {number}"
-        raise part.fault("kda_layers", what, "name each layer once, in one of the two")
-    return ["full" if each in full else "linear" for each in every]
-
-
-def _kimi_sizes(config: Config) -> tuple[int, int, int]:
-    """The number of heads, their width and the convolution's width in delta attention."""
-    part = config.part("linear_attn_config") if config.value("linear_attn_config") is not None else None
-    source, names = (
-        (config, ("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim"))
-        if part is None
-        else (part, ("num_heads", "head_dim", "short_conv_kernel_size"))
-    )
-    heads, width, kernel = (source.said(name, least=1) for name in names)
-    return heads, width, kernel
-
-
-def kimi_states(config: Config, row: ModelRow) -> ColumnValue:
-    """State size: a square of each head's width for each delta-attention layer."""
-    heads, width, _ = _kimi_sizes(config)
-    return n_linear(row) * heads * width**2
-
-
-def kimi_delta(config: Config, row: ModelRow) -> int:
-    """Parameters of Kimi delta attention: convolutions of queries, keys and values, low-rank gates, channel decays."""
-    heads, width, kernel = _kimi_sizes(config)
-    d_model, all_heads = row.count("d_model"), heads * width
-    projections = 4 * d_model * all_heads + 2 * (d_model * width + width * all_heads) + d_model * heads
-    return projections + 3 * all_heads * kernel + all_heads + heads + width
-
-
-def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
-    if config.value("routed_expert_hidden_size") is not None:
-        what, remedy = "gives the experts a width of their own, whose projections have no column", NO_ROW
-        raise config.fault("routed_expert_hidden_size", what, remedy)
-    return config.count("num_local_experts", "num_experts") or n_routed(config, row)
-
-
-KIMI_LINEAR = Family(
-    "kimi_linear",
-    DEEPSEEK_V3,
-    attention(_kimi_kinds, maybe(), kimi_delta),
-    q_lora_rank=lambda config, _: taken(config, "q_lora_rank", 0),
-    moe_experts=_kimi_experts,
-    moe_top_k=size("num_experts_per_token", "num_experts_per_tok"),
-    moe_shared_experts=maybe("n_shared_experts", "num_shared_experts"),
-    recurrent_state_elements=kimi_states,
-    tied_embeddings=apart,
 )
 
 

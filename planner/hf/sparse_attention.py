@@ -11,7 +11,7 @@ from __future__ import annotations
 from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL, GROUPED
 from planner.hf.experts import after, all_sparse, always, experts, marked, n_routed, unbiased, where_experts
-from planner.hf.hybrid import kimi_delta, kimi_states
+from planner.hf.kimi import kimi_delta, kimi_states
 from planner.hf.latent import DEEPSEEK_V32, bias_sum, block_indexer, indexer, indexer_rest
 from planner.hf.layers import attention, check_length, listed, of_layers, one_full_in
 from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, flag, head_dim, maybe, size, taken, where

@@ -10,6 +10,7 @@ from planner.book.plan import Plan, Quantity
 from planner.book.row_formulas import usual_of
 from planner.book.tables import LineItem, LineTable
 from planner.catalog.checked_table import TABLES
+from planner.catalog.hardware_columns import HARDWARE_FIELDS
 from planner.dates import LAST_DAY, day_of
 from planner.formulas.headlines import RANGE
 from planner.number_text import shown
@@ -158,16 +159,23 @@ def _used(plan: Plan, name: str) -> list[str]:
 
 
 def described(plan: Plan, kind: str, ids: list[str]) -> Iterator[Source]:
-    """The source columns of each id's row in a database sheet."""
+    """The source columns of each id's row in a database sheet, but none of numbers that a chip lacks."""
     table = plan.book.databases.get(kind)
     if table is None:
         return
     rows = {table.sheet.value(row, table.id_column): row for row in reversed(table.rows)}
     columns = {name: at for name, at in table.columns.items() if name == "source" or name.startswith("source_")}
+    figures: dict[str, list[int]] = {name: [] for name in columns}
+    for field in HARDWARE_FIELDS if kind == "hardware" else ():
+        if field.source in figures and field.name in table.columns:
+            figures[field.source].append(table.columns[field.name])
     for identity in ids:
-        row = rows.get(identity)
-        for name, column in columns.items() if row is not None else ():
-            text = plan.at(table.sheet.name, row, column)  # type: ignore[arg-type]
+        if (row := rows.get(identity)) is None:
+            continue
+        for name, column in columns.items():
+            if figures[name] and all(table.sheet.value(row, at) is None for at in figures[name]):
+                continue
+            text = plan.at(table.sheet.name, row, column)
             if isinstance(text, str) and text.strip():
                 part = name.removeprefix("source").strip("_").replace("_", " ")
                 yield Source(f"{identity}{f': {part}' if part else ''}", text.strip(), kind)

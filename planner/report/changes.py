@@ -104,7 +104,7 @@ def _moved(plan: Planned, replay: Replay, name: str, own: Results) -> Iterator[C
     for at, step in enumerate(steps):
         if holds[at]:
             effects = {label: float(ratio[at]) - 1 for label, ratio in ratios.items()}
-            words = f"{row.label} {shown(now, '1')} → {shown(now * 2.0**step, '1')}"
+            words = f"{row.named} {shown(now, '1')} → {shown(now * 2.0**step, '1')}"
             along = "".join(f", with {said}" for said in _along(replay, name, own, found, at))
             yield Change(name, now * 2.0**step, words + along, step, effects, cost)
 
@@ -115,7 +115,7 @@ def _along(replay: Replay, name: str, own: Results, found: Results, at: int) -> 
         was, now = (np.ravel(results[row.name]) for results in (own, found))
         before, after = float(was[0]), float(now[min(at, now.size - 1)])
         if before != after:
-            label = within(replay.template.row(row.name).label)
+            label = within(replay.template.row(row.name).named)
             yield f"{label} {shown(before, '1')} → {shown(after, '1')}"
 
 

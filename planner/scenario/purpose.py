@@ -78,10 +78,8 @@ def _warn_unread(book: Book, settings: Mapping[str, str], workload: str) -> None
     """Warn of settings that are inputs of another workload than the scenario's alone, and change nothing of it."""
     shipped = library.names() if settings else ()
     known = Workloads(tuple(library.load(name) for name in (*_workloads(book), workload) if name in shipped))
-    for name in settings:
-        of = known.setting([name])
-        if workload not in ("", ALL_WORKLOADS, *of) and of:
-            progress.warn(f"{name} was set, and {workload} doesn't read it: {' and '.join(of)} does")
+    for name, of in known.unread(settings, workload).items():
+        progress.warn(f"{name} was set, and {workload} doesn't read it: {' and '.join(of)} does")
 
 
 def _followers(book: Book, source: int, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:

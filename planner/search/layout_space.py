@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -17,7 +17,7 @@ from planner.search.request import Request, Subject
 from planner.search.space import PlanAxis, PlanSpace
 
 TRAINING, SERVING = {*training_layouts.WAYS, *training_layouts.SCHEDULE}, set(serving_layouts.NAMES)
-BATCH = "batch"
+BATCH, CHIPS = "batch", "n_chips"
 
 
 def is_training(template: Template) -> bool:
@@ -30,10 +30,12 @@ def is_serving(template: Template) -> bool:
     return template.by_name.keys() >= SERVING
 
 
-def space(asked: Request, subject: Subject, *, alone: bool) -> PlanSpace:
+def space(asked: Request, subject: Subject, aims: Collection[str] = (), *, alone: bool) -> PlanSpace:
     """The plans of a model on a chip: all combinations of --over and, unless `alone`, of sensible layouts.
 
-    Set inputs stay fixed. Raises UserError if nothing varies, and if no layout is sensible.
+    Set inputs stay fixed. If the chips are among the `aims`, the rows of the objectives, or a condition reads them,
+    none prefill alone unless asked for, for n_chips doesn't count those. Raises UserError if nothing varies, and if no
+    layout is sensible.
     """
     template = asked.template
     if alone or not (is_training(template) or is_serving(template)):
@@ -48,6 +50,8 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> PlanSpace:
         **typed,
         **{name: [float(each) for each in column] for name, column in moved.items()},
     }
+    if made is serving_layouts and CHIPS in {*aims, *_read(asked)}:
+        fixed.setdefault(serving_layouts.SPLIT[0], [0.0])
     values = _values(template, subject, asked.given, made.READ)
     chips = fixed.get("n_chips") or (serving_layouts.chip_counts(values) if made is serving_layouts else [])
     if not chips:
@@ -62,11 +66,23 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> PlanSpace:
     if not layouts:
         raise UserError(
             f"no layout of {' or '.join(f'{each:,g}' for each in chips[:4])} chips makes sense for {subject.said}",
-            remedy="other chips or a larger batch, or name the ways with --over and --alone",
+            remedy=f"{_other_sizes(values, chips)}, or name the ways with --over and --alone",
         )
     joined = PlanAxis({name: np.concatenate([each[name] for each in layouts]) for name in layouts[0]})
     rest = [axis for axis in asked.axes if not set(axis.columns) & (own | set(read))]
     return PlanSpace([joined, *rest, *_further_axes(template, fixed, asked.given)])
+
+
+def _other_sizes(values: layout_rules.Values, chips: Sequence[float]) -> str:
+    """What else to try where no layout is sensible: in training a batch that these chips share out evenly."""
+    seq_len = layout_rules.number(values, "seq_len")
+    return f"other chips, or batch_tokens a multiple of {seq_len * chips[0]:,.0f}" if seq_len else "other chips"
+
+
+def _read(asked: Request) -> Iterator[str]:
+    """The rows that the conditions read."""
+    for name in asked.conditions:
+        yield from asked.template.row(name).reads
 
 
 def _further_axes(template: Template, fixed: Mapping[str, object], given: Mapping[str, Value]) -> list[PlanAxis]:

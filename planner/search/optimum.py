@@ -112,7 +112,8 @@ class _Search:
     @cached_property
     def spaces(self) -> list[PlanSpace]:
         """The plans of each subject."""
-        return [layout_space.space(self.asked, subject, alone=self.alone) for subject in self.asked.subjects]
+        aims = [each.row.name for each in self.objectives]
+        return [layout_space.space(self.asked, subject, aims, alone=self.alone) for subject in self.asked.subjects]
 
     @cached_property
     def checks(self) -> list[str]:
@@ -216,9 +217,7 @@ class _Search:
         template, conditions = self.asked.template, self.asked.conditions
         most = found.refused.most_common(3)
         labels = {row.name: f"{row.label}{row.note and f' ({row.note})'}" for row in map(template.row, conditions)}
-        said = ", ".join(
-            f"{labels.get(name) or f'{template.row(name).label} ({name})'} refuses {count:,}" for name, count in most
-        )
+        said = ", ".join(f"{labels.get(name) or template.row(name).named} refuses {count:,}" for name, count in most)
         refuser = most[0][0]
         said += self._nearest(refuser) if refuser in conditions else ""
         change = "more chips" if refuser == memory_check(headline_template(template)) else "other inputs"

@@ -12,7 +12,7 @@ from textwrap import wrap
 from openpyxl.chart import ScatterChart
 
 from planner.formulas.evaluation import Results
-from planner.formulas.expected import of_the_context
+from planner.formulas.expected import of_the_batch, of_the_context
 from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
 from planner.number_text import within
@@ -125,7 +125,7 @@ def _request_lines(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> 
     template, several = asked.template, len(found.objectives) > 1
     lines = question(asked)
     for each in found.objectives:
-        lines.append(("Least" if each.is_least else "Most", f"{each.row.label} ({each.row.name})"))
+        lines.append(("Least" if each.is_least else "Most", each.row.named))
     if asked.given:
         typed = (f"{name} {worded(template.row(name), value)}" for name, value in asked.given.items())
         lines.append(("Typed", ", ".join(typed)))
@@ -144,6 +144,7 @@ def _request_lines(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> 
     elif found.ties > 1:
         lines.append(("Ties", search_text.tied(asked, found)))
     lines += [("Slices", text) for text in search_text.of_the_slices(found)]
+    lines += [("Batch", text) for text in of_the_batch(found.plans[0].results.known)]
     lines += [("Memory", text) for text in of_the_context(found.plans[0].results.known)]
     same = search_text.in_all(template, plans)
     return [*lines, *([("In all listed", same)] if same else [])]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from planner import progress
 from planner.formulas.binding import of_headline
-from planner.formulas.expected import of_runs_in, of_the_context
+from planner.formulas.expected import of_runs_in, of_the_batch, of_the_context
 from planner.formulas.explanation import missing
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headline_template, headlines, memory_check
 from planner.formulas.slices import of_the_slice
@@ -98,6 +98,7 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
     yield from of_the_slices(found)
     yield from _nearly_full(found)
+    yield from of_the_batch(found.plans[0].results.known)
     yield from of_the_context(found.plans[0].results.known)
     yield from _untold_memory(found)
     if found.of_each:
@@ -175,7 +176,8 @@ def left_out(asked: Request, found: Found) -> str:
 def tied(asked: Request, found: Found) -> str:
     """How many plans are tied with the best, and up to which deviation."""
     if math.isnan(found.bar):
-        return "no other plan has it" if found.ties == 1 else f"{found.ties:,} plans have it, the simplest first"
+        many = f"{found.ties:,} plans have it, among which --and NAME chooses, the simplest first"
+        return "no other plan has it" if found.ties == 1 else many
     bar, end = (percent(abs(off(each, found.best) or 0.0)) for each in (found.bar, found.end))
     other = f", or {end} on another chip or model" if len(asked.subjects) > 1 and end != bar else ""
     if found.ties == 1:

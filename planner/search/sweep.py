@@ -71,7 +71,7 @@ class Failing:
     def words(self, template: Template) -> str:
         """How many plans fail, which checks, and how to leave them out; blank if none fails."""
         most = self.of.most_common()
-        each = [f"{template.row(name).label} ({name}) in {count:,}" for name, count in most]
+        each = [f"{template.row(name).named} in {count:,}" for name, count in most]
         left = " ".join(f"--where {name}" for name, _ in most)
         remedy = f"; {left} leaves them out" if len(most) <= NAMED else ""
         return f"Check failed in {self.failing:,} of {self.plans:,} plans: {few(each, NAMED)}{remedy}" if most else ""

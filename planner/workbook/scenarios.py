@@ -26,6 +26,7 @@ from planner.formulas.template import Row, Template, instead_of
 from planner.measure.mesh import MeshSpec
 from planner.number_text import few
 from planner.workbook.build_plan import BuildPlan, BuildScenario, refuse_unfit, refuse_unfit_id
+from planner.workbook.unread_inputs import warn_unread
 from planner.workbook.workloads import (
     ALL_WORKLOADS,
     DEFAULT_TEMPLATES,
@@ -97,6 +98,7 @@ def plan_of(
         known.doubt(scenario)
     if not templates:
         loaded, scenarios = without_others(loaded, scenarios)
+    warn_unread(loaded, scenarios, known.common)
     scenarios = completed(loaded, scenarios)
     return BuildPlan(loaded, scenarios, databases, operations_of(loaded), cases.load())
 

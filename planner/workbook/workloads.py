@@ -55,6 +55,11 @@ class Workloads:
         own = zip(self.templates, self._own_inputs, strict=True)
         return [template.name for template, inputs in own if any(name in names for name in inputs)]
 
+    def unread(self, names: Iterable[str], workload: str) -> dict[str, list[str]]:
+        """Of some names the inputs that other workloads than this one have alone, each with these."""
+        found = {name: self.setting([name]) for name in names} if workload not in ("", ALL_WORKLOADS) else {}
+        return {name: of for name, of in found.items() if of and workload not in of}
+
     @cached_property
     def _own_inputs(self) -> list[set[str]]:
         """For each workload the inputs that no other has."""
