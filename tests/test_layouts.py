@@ -255,6 +255,7 @@ DEEPSEEK = trained(
     "deepseek-v3", 2048, 15360 * 4096, 15360 * 4096 * 2.664e6 * 3600 / (14.8e12 * 2048),
     "DeepSeek-V3, sections 3.2 and 4.2: 14.8T tokens in 2.664M hours of an H800", chip="h800-sxm", compute_dtype="fp8",
     mesh_pipeline=16, mesh_expert=64, mesh_data=2, n_microbatches=120, routed_nodes=4, dispatch_dtype="fp8",
+    n_mtp_layers=1,
     **{**SHARED, "remat": "minimal_with_context"},  # section 3.2.3: norms and up-projections are repeated
 )  # fmt: skip
 TRAINED = [
