@@ -151,7 +151,7 @@ def read(path: Path) -> Mapping[str, Any]:
 
 
 def _text(path: Path) -> str:
-    if not path.exists():
+    if not path.exists() and not path.is_symlink():
         raise UserError("there is no such file", place=Place(path), remedy=DOWNLOAD)
     if path.suffix.lower() in OF_WEIGHTS:
         raise UserError("these are weights, not a config.json", place=Place(path), remedy=REMEDY)
