@@ -110,10 +110,11 @@ def test_dashboard_names_what_is_missing(tmp_path: Path) -> None:
 
 def test_dashboard_names_only_what_the_plan_lacks(tmp_path: Path) -> None:
     """An RTX 5090 has no network between nodes: a plan on one chip has every number, one on 16 lacks a node's egress,
-    and one whose prompts come from other chips that of a chip. Nothing on Dashboard reads a host's chips, left blank.
+    and one whose prompts come from another node's chips that of a chip. Nothing on Dashboard reads a host's
+    chips, left blank.
     """
     plans = "id,model,hardware,n_chips,prefill_chips\none,llama3-8b,rtx-5090,1,0\nnodes,llama3-8b,rtx-5090,16,0\n"
-    plans += "apart,llama3-8b,rtx-5090,1,1\n"
+    plans += "apart,llama3-8b,rtx-5090,8,1\n"
     databases = few_rows(("llama3-8b",), ("rtx-5090",))
     path = databases.hardware_csv
     assert path is not None
