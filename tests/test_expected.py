@@ -231,6 +231,25 @@ def test_sequences_that_do_not_split_evenly_are_told(ways, microbatches, split):
     assert split in told
 
 
+@pytest.mark.parametrize(
+    ("model", "trained", "told"),
+    [
+        (
+            "deepseek-v3",
+            0,
+            "The plan leaves out multi-token prediction, which the model has: n_mtp_layers=1 trains it.",
+        ),
+        ("deepseek-v3", 1, ""),
+        ("llama3-8b", 0, ""),
+    ],
+)
+def test_layers_of_prediction_that_a_plan_leaves_out_are_told(model, trained, told):
+    """DeepSeek-V3's config has `num_nextn_predict_layers` 1."""
+    plan = results("training", model, "h200-sxm", n_chips=256, n_mtp_layers=trained)
+    said = notes(lambda name: plan.value(name) if name in plan.template.by_name else None, 1)
+    assert [each for each in said if "multi-token" in each] == [told][: len(told)]
+
+
 def test_a_memory_for_more_than_sequences_have_is_told():
     """A memory for 8,192 tokens beside prompts of 1,000 and answers of as many may not fit where the run does."""
     served = results("inference", "llama3.3-70b", "tpu-v6e", n_chips=8, prompt_len=1000, generate_len=1000)

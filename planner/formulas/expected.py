@@ -119,6 +119,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -
     tokens, step = value("train_tokens"), value("batch_tokens")
     if isinstance(tokens, float) and isinstance(step, float) and step > tokens:
         yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
+    yield from _of_the_prediction_layers(value)
     yield from of_the_batch(value)
     yield from of_the_slice(value, kind)
     yield from of_rings(value, kind)
@@ -130,6 +131,13 @@ def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -
         else:
             family = next((said for start, said in FITTED.items() if str(calibration).startswith(start)), " of GPUs")
             yield f"Extrapolated: no run{family} that the expected numbers are fitted to has {beyond}."
+
+
+def _of_the_prediction_layers(value: Callable[[str], Value]) -> Iterator[str]:
+    """A sentence if a model has layers of multi-token prediction, and the plan trains none of them."""
+    layers = value("model_mtp_layers")
+    if isinstance(layers, float) and layers > 0 and value("n_mtp_layers") == 0:
+        yield f"The plan leaves out multi-token prediction, which the model has: n_mtp_layers={layers:.0f} trains it."
 
 
 def of_the_batch(value: Callable[[str], Value]) -> Iterator[str]:
