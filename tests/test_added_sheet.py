@@ -117,7 +117,7 @@ def test_a_newer_one_stands_in_its_place(plan: Path) -> None:
 
 @pytest.mark.parametrize("touch", ["number", "note", "row", "chart", "fill"])
 def test_one_that_a_person_worked_on_is_theirs(plan: Path, touch: str) -> None:
-    """With a number typed, a cell filled, a note, a row or a chart put in it stays whole; the newer one is beside it."""
+    """With a number, fill, note, row or chart put in it stays whole; the newer one stands beside it."""
     write(plan, 1.0, 2.0)
 
     def worked(book: openpyxl.Workbook) -> None:
