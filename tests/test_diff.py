@@ -450,3 +450,14 @@ def test_a_scenario_put_in_another_ones_place_is_not_that_one(plan: Seeded, pair
             plan.type("Inputs", plan.at("Inputs", name, "F"), text)
         found = told(pair, plan)
         assert {one["how"]: one["name"] for one in found["structure"] if one["what"] == "scenario"} == how
+
+
+def test_a_second_scenario_of_an_id_is_the_only_one_renamed(plan: Seeded, pair: tuple[Path, Path]) -> None:
+    """The one that has had the id is not told as renamed, though only its column tells the two apart now."""
+    plan.type("Inputs", plan.at("Inputs", "scenario_id", "G"), "llama3_70b_on_tpu_v5e")
+    found = told(pair, plan)
+    ((how, name, was),) = [
+        (one["how"], one["name"], one["old_name"]) for one in found["structure"] if one["what"] == "scenario"
+    ]
+    assert (how, name) == ("renamed", "llama3_70b_on_tpu_v5e:G")
+    assert was != "llama3_70b_on_tpu_v5e"

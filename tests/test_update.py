@@ -243,7 +243,9 @@ def test_a_fresh_workbook_has_nothing_to_update(tmp_path: Path) -> None:
 
 
 def test_the_log_counts_as_the_workbook_does(tmp_path: Path) -> None:
-    """A line of the Log has its date from 1904 where the workbook counts from there, below a person's own formula."""
+    """A line of the Log has its date from 1904 where the workbook counts from there, below a person's own formula; so
+    has Cover.
+    """
 
     def edit(book: openpyxl.Workbook) -> None:
         book.epoch = CALENDAR_MAC_1904
@@ -259,4 +261,6 @@ def test_the_log_counts_as_the_workbook_does(tmp_path: Path) -> None:
     assert book.epoch == CALENDAR_MAC_1904
     assert book["Log"].cell(n_rows, 1).value == '="v"&2'
     said = [book["Log"].cell(n_rows + 1, column).value for column in (2, 3)]
-    assert said == [datetime.combine(made_now().date(), time()), "Updated by planner"]
+    today = datetime.combine(made_now().date(), time())
+    assert said == [today, "Updated by planner"]
+    assert [row[1].value for row in book["Cover"].iter_rows() if row[0].value == "Made on"] == [today]

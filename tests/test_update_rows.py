@@ -98,6 +98,23 @@ def test_rows_above_tables_stay_there(tmp_path: Path, at: int) -> None:
     assert check(Package.read(path)).is_clean
 
 
+def test_a_blank_row_between_labels_and_titles_is_no_row_of_labels(tmp_path: Path) -> None:
+    """Put in there on the Comparison and on Models, it stays; no label is told as emptied."""
+    path, tables = tmp_path / "plan.xlsx", ("Comparison", "Models")
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    package, before = Package.read(path), cached(path)
+    put_in(package, *(SheetMoves(name, Track({row: row + 1 for row in range(5, 1200)})) for name in tables))
+    for name in tables:
+        package.replace(package.sheets()[name], with_values(parse_sheets(package)[name], {"B5": ""}))
+    recalculate_once(package)
+    package.write(path)
+    done, _ = update_file(path, [], few_rows(("llama3-8b", "gemma-7b"), CHIPS[:3]))
+    assert set(done.own_rows) == {f"{name} row 5" for name in tables}
+    assert not any((done.cleared, done.texts, done.formulas))
+    for name in tables:
+        assert [cached(path)[name][at] for at in ("A4", "A6")] == [before[name][at] for at in ("A4", "A5")]
+
+
 @pytest.mark.parametrize(("sheet", "change"), [("Inputs", "insert_rows"), ("Transformer", "delete_rows")])
 def test_rows_moved_without_the_formulas_that_read_them(tmp_path: Path, sheet: str, change: str) -> None:
     """openpyxl moves rows and leaves formulas as they were. Planner's read the right cells again after an update, which

@@ -8,10 +8,15 @@ import openpyxl
 import pytest
 
 from planner.update.update import update_file
+from planner.xlsx.moves import SheetMoves, Track
 from planner.xlsx.opc import Package
 from planner.xlsx.references import references
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.xmltree import every
+from tests.edits.marks import put_in
 from tests.merges import TABLES, edit, planner
+from tests.read_once import recalculate_once
 from tests.swept_serving import SWEPT
 from tests.workbooks import few_rows, sheet_of
 
@@ -111,3 +116,24 @@ def test_a_chart_with_a_series_for_each_case_draws_all_there_are(plan: Path) -> 
     assert before
     assert singles(plan) == before
     assert not done.remarks
+
+
+@pytest.mark.parametrize("at", [0, 2])
+def test_blank_rows_among_the_cases_of_a_table_are_a_persons(plan: Path, at: int) -> None:
+    """Two put in above the first case, or between two: every value stands beside them, and none is told as typed."""
+    before = cases(plan)
+    first = list(before.values())[at]
+    package = Package.read(plan)
+    put_in(package, SheetMoves("Sweep", Track({row: row + 2 for row in range(first, 1200)})))
+    sheet = parse_sheets(package)["Sweep"]
+    note = {f"C{first}": "look here", f"B{first + 1}": ""}
+    package.replace(package.sheets()["Sweep"], with_values(sheet, note))
+    recalculate_once(package)
+    package.write(plan)
+    done, _ = update_file(plan, [str(serve(plan.parent))], MORE)
+    own = [row for row in done.own_rows if row.startswith("Sweep")]
+    assert own == [f"Sweep row {first}", f"Sweep row {first + 1}"]
+    assert not any("Sweep" in said for said in (*done.typed, *done.cleared, *done.formulas, *done.gone_rows))
+    there = [row + 2 * (number >= at) for number, row in enumerate(before.values())]
+    sheet_now = sheet_of(plan, "Sweep")
+    assert [sheet_now.cell(row, 1).value for row in there] == list(before)

@@ -130,9 +130,14 @@ def _put_in_above(kind: str, sheet: Sheet, rows: dict[int, str], head: int, buil
     more = head - first - (built - 1) if first else 0
     if more <= 0:
         return rows
-    below = range(first + rowkeys.TOP, first + rowkeys.TOP + more)
-    own = {row: f"{PUT_IN}{row}" for row in rows if row in below}
-    return rows | {row: f"above {head - more - row}" for row in rows if row < below.start} | own
+    top = first + rowkeys.TOP
+    blank = 0  # of the rows between labels and titles, where none was built
+    while built == layout.TABLE_HEADER_ROW and blank < more and not any(texts[head - 1 - blank]):
+        blank += 1
+    put_in = {*range(top, top + more - blank), *range(head - blank, head)}
+    stay = [row for row in range(first, head) if row not in put_in]
+    above = {row: f"above {len(stay) - at}" for at, row in enumerate(stay) if row in rows}
+    return rows | above | {row: f"{PUT_IN}{row}" for row in rows if row in put_in}
 
 
 def keyed_records(kind: str, database: Database) -> KeyedSheet:

@@ -46,7 +46,7 @@ def is_as_written_but(each: AddedSheet, values: Mapping[Position, object]) -> bo
 
 def mark(kind: str, charts: int, digest: str = UNSIGNED) -> str:
     """The text of the sheet's third row, with the mark."""
-    notice = "Values of one moment. planner replaces this sheet by a newer one, unless you typed on it."
+    notice = "Values of one moment. planner replaces this sheet by a newer one, unless you edited it."
     return f"{notice} [planner {kind}, charts: {charts}, {digest}]"
 
 

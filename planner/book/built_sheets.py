@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from planner.book.sheet import Sheet
+from planner.book.tables import case_tables, database, line_table
+
+CASE_KEY = "case_key"  # the first machine name of Comparison
 
 
 class BuiltSheets:
@@ -32,7 +35,8 @@ class BuiltSheets:
             called = [sheet for sheet in below if sheet.name == name]
             read = called or [sheet for sheet in below if self._readers[sheet.name]]
             found |= {name: read[0]} if len(read) == 1 else {}
-        return found
+        untitled = (self._sheets[name] for name in names if name not in found and name in self._sheets)
+        return found | {sheet.name: sheet for sheet in untitled if _has_lost_its_title(sheet)}
 
     def original(self, name: str, sheets: Sequence[Sheet]) -> Sheet:
         """The original among a sheet and its copies: the one that most other sheets read.
@@ -53,3 +57,9 @@ class BuiltSheets:
             read = {reference.sheet for pattern in patterns for reference in pattern.references}
             found.update(read - {"", sheet.name})
         return found
+
+
+def _has_lost_its_title(sheet: Sheet) -> bool:
+    """Whether a sheet with a built name has a table that only planner's have: its title was deleted or reworded."""
+    cases = (title for table in case_tables(sheet) for title in table.columns.values())
+    return database(sheet) is not None or line_table(sheet) is not None or CASE_KEY in cases

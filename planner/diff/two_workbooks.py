@@ -80,6 +80,8 @@ class _Comparison:
     def _scenarios(self) -> Iterator[Structure]:
         inputs = self.new.book.inputs.sheet.name
         for change in named("scenario", list(self.old.by_key), list(self.new.by_key), self.pairs.scenarios):
+            if change.how == "renamed" and self.old.by_key[change.old_name].id == self.new.by_key[change.name].id:
+                continue  # only the other scenario that has its id now, or had it, makes its key another
             at = column_letters(self.new.by_key[change.name].column) if change.how == "added" else ""
             yield change._replace(sheet=inputs, at=at)
 

@@ -11,9 +11,10 @@ from dataclasses import replace
 from planner.align.keys import KeyedSheet, plain_sheet
 from planner.book.sheet import Sheet
 from planner.update.fresh import Fresh
+from planner.update.table_columns import TITLES
 from planner.workbook.memory import Memory
 from planner.workbook.sweep_sheet import NAME
-from planner.xlsx.cellvalue import same_value
+from planner.xlsx.cellvalue import is_number, same_value
 from planner.xlsx.moves import SheetMoves, Track
 
 SWEEP = NAME.lower()
@@ -32,6 +33,7 @@ def keyed_by_value(
         return memory, dict(sheets), fresh
     wrote, writes = _keys(built.rows, memory.axes), _keys(now.rows, fresh.draft.memory.axes)
     named = {key: wrote[row] for row, key in built.rows.items()}
+    old = replace(old, rows=_counted(old, built.rows))
     memory = replace(memory, sheets={**memory.sheets, SWEEP: replace(built, rows=wrote)})
     ours = replace(old, rows={row: named.get(key, key) for row, key in old.rows.items()})
     return memory, {**sheets, SWEEP: ours}, replace(fresh, sheets={**fresh.sheets, SWEEP: replace(now, rows=writes)})
@@ -42,13 +44,46 @@ def retyped(memory: Memory | None, sheets: Mapping[str, Sheet]) -> dict[str, Seq
     built, sheet = memory.sheets.get(SWEEP) if memory else None, sheets.get(NAME)
     if memory is None or built is None or sheet is None:
         return {}
-    found, there = dict[str, Sequence[float]](), plain_sheet(SWEEP, sheet).row_of
+    found, mine = dict[str, Sequence[float]](), plain_sheet(SWEEP, sheet)
+    there = {key: row for row, key in _counted(mine, built.rows).items()}
     for row, key in _keys(built.rows, memory.axes).items():
         axis, _, value = key.rpartition(" ")
         at = there.get(built.rows[row]) if axis in memory.axes else None
         if at is not None and not same_value(sheet.value(at, 1), float(value), 0.0):
             found[axis] = memory.axes[axis]
     return found
+
+
+def _counted(old: KeyedSheet, built: Mapping[int, str]) -> dict[int, str]:
+    """The keys of the file's rows, where blank rows or notes were put among the cases of a table without them.
+
+    Such a table has as many rows with a number or a formula as were built, and more rows than that.
+    """
+    found = dict(old.rows)
+    cases = {titles: [built[row] for row in rows] for titles, rows in _cases_below(built).items()}
+    for titles, rows in _cases_below(old.rows).items():
+        filled = [row for row in rows if any(_is_live(old, row, column) for column in old.columns_by_row[row])]
+        if len(filled) == len(cases.get(titles, ())) < len(rows):
+            found = {row: key for row, key in found.items() if row not in rows}
+            found |= dict(zip(filled, cases[titles], strict=True))
+    return dict(sorted(found.items()))
+
+
+def _cases_below(rows: Mapping[int, str]) -> dict[str, list[int]]:
+    """The rows that are numbered from each row of titles, by its key."""
+    found: dict[str, list[int]] = {}
+    titles = ""
+    for row, key in sorted(rows.items()):
+        if key.startswith(TITLES):
+            titles = key
+        elif titles and key.startswith(f"{titles.removeprefix(TITLES).partition(' (')[0]} ") and " | " not in key:
+            found.setdefault(titles, []).append(row)
+    return found
+
+
+def _is_live(old: KeyedSheet, row: int, column: int) -> bool:
+    """Whether a cell has a formula or a number."""
+    return old.sheet.cells[row, column].kind != "" or is_number(old.sheet.value(row, column))
 
 
 def _keys(rows: Mapping[int, str], axes: Axes) -> dict[int, str]:

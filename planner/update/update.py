@@ -172,6 +172,7 @@ def _join(merge: ThreeWay) -> None:
     name_new_columns(package)
     drop_calculation_chain(package)
     _log(merge)
+    _date_cover(merge)
 
 
 def _open_verdicts(merge: ThreeWay) -> None:
@@ -209,6 +210,17 @@ def _log(merge: ThreeWay) -> None:
     contents = {address(below, column): value for column, value in enumerate(line, 1)}
     like = {ref: f"{ref[0]}{last}" for ref in contents}
     merge.package.replace(part, with_values(sheet, contents, like))
+
+
+def _date_cover(merge: ThreeWay) -> None:
+    """Have the date on Cover count from 1904 where the workbook does; the fresh one counts from 1900."""
+    cover, today = merge.ours.sheets.get(COVER), made_now().date()
+    if cover is None or not counts_from_1904(merge.package):
+        return
+    part = merge.package.sheets()[cover.sheet.name]
+    sheet, date = SheetXml(merge.package.parts[part]), cell_number(today, since_1904=True)
+    dated = {ref: date for ref, cell in sheet.cells.items() if cell.value == cell_number(today) and not cell.kind}
+    merge.package.replace(part, with_values(sheet, dated))
 
 
 def _refuse_unfit(book: Book, memory: Memory | None) -> None:

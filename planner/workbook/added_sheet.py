@@ -25,13 +25,14 @@ from planner.xlsx.references import references
 from planner.xlsx.relationships import copy_part, drop_linked, link
 from planner.xlsx.sheet_rules import without_drawing
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.styles import take_all
+from planner.xlsx.styles import looks_of, take_all
 from planner.xlsx.workbook_part import add_sheet, drop_names, parse_sheets, take_names
 from planner.xlsx.xmltree import every
 
 MARK_ROW = 3
 FIRST_ROW = 5  # the first row for the writer
 LONGEST_NAME = 31
+OURS = "plan_"  # how the names of planner's styles begin
 NAMED = 4  # most cells to name
 _UNNAMED = re.compile(r"[\\/*?:\[\]]|^'|'$")  # what a sheet name can't contain
 DIGITS = 15  # significant digits that every spreadsheet program keeps
@@ -84,13 +85,24 @@ def _round(page: Page) -> None:
 
 
 def _is_alone(package: Package, sheet: AddedSheet) -> bool:
-    """Whether a sheet has nothing but the charts that planner drew: no notes, pictures, tables or controls."""
+    """Whether a sheet has nothing but what planner wrote: no notes, pictures, tables or controls, no cell coloured."""
     found = package.relationships(package.sheets()[sheet.sheet.name])
     drawings = [each.target for each in found if each.kind == "drawing"]
     drawn = [each.kind for drawing in drawings for each in package.relationships(drawing)]
     shapes = [one for drawing in drawings for one in every(package.tree(drawing), "sp", "pic", "cxnSp")]
     kinds = {each.kind for each in found} - {"drawing", "printerSettings"}
-    return drawn == ["chart"] * sheet.charts and not (kinds or shapes)
+    return drawn == ["chart"] * sheet.charts and not (kinds or shapes or _is_coloured(package, sheet.sheet))
+
+
+def _is_coloured(package: Package, sheet: Sheet) -> bool:
+    """Whether a cell has another fill than its named style: planner fills cells by their styles alone.
+
+    A program that drops the named styles says nothing about who filled a cell.
+    """
+    known = looks_of(package)
+    looks = [known[cell.style or 0] for cell in sheet.cells.values()]
+    has_names = any(look.style.startswith(OURS) for look in looks)
+    return has_names and any(look.ground != cell_styles.ground(look.style) for look in looks)
 
 
 def _free_sheet(package: Package, kind: str) -> str:

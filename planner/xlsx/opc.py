@@ -26,6 +26,7 @@ from planner.xlsx.xmltree import Element, link_id, local_name, parse, written
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int, int, int]
 COMPRESSED = 5  # files are 2 to 4 % larger than at the default level, 6, and take 0.6 times as long
+MACRO_ENABLED = b"sheet.macroEnabled.main+xml"  # in the content type of a workbook that may have macros
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, UnicodeError)
 
 
@@ -183,14 +184,26 @@ class Package:
     def write(self, path: Path) -> None:
         """Write the file like `write_atomically`, comparing every part with what was written before the old one goes.
 
-        Raises UserError if it can't be written, or if the file has changed since it was read.
+        Raises UserError if it can't be written, if the file has changed since it was read, or if another file's ending
+        doesn't fit.
         """
         same = self._seen is not None and path.resolve() == self._seen.path
+        if not same:
+            self._refuse_ending(path)
         if same and (not path.exists() or _Seen.at(path) != self._seen):
             what, remedy = "another program has changed the file meanwhile", f"{progress.outcome()}; run this again"
             raise UserError(what, place=Place(path), remedy=remedy)
         write_atomically(path, self.to_bytes(), check=self._check)
         self._seen = _Seen.at(path)
+
+    def _refuse_ending(self, path: Path) -> None:
+        """Raise UserError for an ending with which Excel doesn't open the file: .xlsm is for one with macros alone."""
+        ending = ".xlsm" if MACRO_ENABLED in self.parts.get("[Content_Types].xml", b"") else ".xlsx"
+        if path.suffix.lower() in (".xlsx", ".xlsm") and path.suffix.lower() != ending:
+            what = "the workbook has macros" if ending == ".xlsm" else "the workbook has no macros"
+            raise UserError(
+                f"{what}, and Excel opens it only as {ending}", place=Place(path), remedy=f"name it {ending}"
+            )
 
     def _check(self, written: Path) -> None:
         """Compare the written file part by part, so that two workbooks are never in memory."""
