@@ -29,7 +29,7 @@ _TOKEN_S, _FIRST_S = "--time {}s --of tpot", "--time {}s --of ttft"
 _BATCH_S = "--time {}s --of static_batch_time"
 _OF_A_CHIP = "--tokens-per-second {}*CHIPS"
 _NUMBER = rb"((?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?)"
-_IN_MS = rb'%s(?:": *\{\s*"unit": *"ms"| \(ms\)"),'  # as aiperf and genai-perf begin it in JSON, and in a CSV's row
+_IN_MS = rb'%s(?:": *\{\s*"unit": *"ms",| \(ms\)", )'  # as aiperf and genai-perf begin it in JSON, and in a CSV's row
 _BEFORE = rb'"%s": *\{[^}]*\},\s*"%s": *\{[^}]*"median": *'  # inference-perf's order of latencies, in seconds
 _KINDS = (  # what a text is, by a pattern
     (rb":::MLLOG|MLPerf Results Summary", "a log of MLPerf"),
@@ -129,6 +129,12 @@ _TOLD = (  # options of planner record by a pattern of the number, and the choic
     (rb'"predicted_per_token_ms": *' + _NUMBER, _TOKEN_MS, _middle),
     (rb'(?:prompt eval time =|"prompt_ms":) *' + _NUMBER, _FIRST_MS, _middle),
     (rb"\neval rate: +" + _NUMBER, "--tokens-per-second {}", _middle),
+    (
+        rb"Engine 0*[1-9]\d*: Avg [^\n]{0,80}?generation throughput: " + _NUMBER + rb" tokens/s",
+        "--tokens-per-second {}*ENGINES",
+        _busy,
+    ),
+    (rb"\bDP0*[1-9]\d* [^\n]{0,300}?gen throughput \(token/s\): " + _NUMBER, "--tokens-per-second {}*DP_RANKS", _busy),
     (rb"generation throughput: " + _NUMBER + rb" tokens/s", "--tokens-per-second {}", _busy),
     (rb"gen throughput \(token/s\): " + _NUMBER, "--tokens-per-second {}", _busy),
     (
@@ -139,7 +145,7 @@ _TOLD = (  # options of planner record by a pattern of the number, and the choic
     (rb"\n(?:Completed )?Tokens per second *: " + _NUMBER, "--tokens-per-second {}", _last),
     (rb"\n +\d+ +\d+ +\w+ +\w+ +-?\d+ +" + _NUMBER, "--case COLLECTIVE --time {}us", _last),
     (rb"elapsed time per iteration \(ms\): *" + _NUMBER, "--time {}ms", _steady),
-    (rb"elapsed_time_per_iteration_ms[:=] *([0-9.]+[KM]?)", "--time {}ms", _steady),
+    (rb"elapsed_time_per_iteration_ms[:=] *([0-9]+(?:\.[0-9]+)?(?-i:[KM])?)", "--time {}ms", _steady),
     (rb"completed step: \d+, seconds: " + _NUMBER, "--time {}s", _steady),
     (rb'train_step_timing in s"?[:=] *' + _NUMBER, "--time {}s", _steady),
     (rb'(?:perf/step_time_seconds|throughput/duration)": *' + _NUMBER, "--time {}s", _steady),
@@ -147,7 +153,6 @@ _TOLD = (  # options of planner record by a pattern of the number, and the choic
     (rb"(?<!Total )\bStep Time *: *" + _NUMBER + rb"s", "--time {}s", _steady),
     (rb"average step time: " + _NUMBER + rb" seconds", "--time {}s", _steady),
     (rb"Progress on:train [^\n]{0,80}rate: ?" + _NUMBER + rb"s/it", "--time {}s", _steady),
-    (rb"Progress on:train [^\n]{0,80}rate: ?" + _NUMBER + rb"it/s", "--time 1s/{}", _steady),
     (rb"\biter time \(s\): " + _NUMBER, "--time {}s", _steady),
     (rb"iter \d+: loss [^\n]{0,80}time " + _NUMBER + rb"ms", "--time {}ms", _steady),
     (rb"\| dt: " + _NUMBER + rb"ms", "--time {}ms", _steady),
@@ -159,6 +164,8 @@ _TOLD = (  # options of planner record by a pattern of the number, and the choic
     (rb"\btps: *" + _NUMBER, _OF_A_CHIP, _steady),  # torchtitan's MFU counts attention, planner's doesn't
     (rb'(?:tokens_per_second_per_gpu|throughput/device/TPS)"?[:=] *' + _NUMBER, _OF_A_CHIP, _steady),
 )  # fmt: skip
+_FAST = re.compile(rb"(Progress on:train [^\n]{0,80}rate: ?)([0-9]+(?:\.[0-9]+)?)it/s")
+"""A rate of Levanter's steps, which tells slow ones by their time."""
 _LIMIT = re.compile(
     rb'(?i)(?:max(?:imum)? request concurrency|"max_concurrency"|"concurrency"|"conc"): *(\d+)(?![\d.])'
 )
@@ -177,22 +184,21 @@ def recognized(text: bytes) -> tuple[str, str] | None:
     kind = next((what for pattern, what in _KINDS if re.search(pattern, text, re.DOTALL)), None)
     if kind is None:
         return None
+    text = _FAST.sub(lambda rate: rate[1] + b"%.4gs/it" % (1 / float(rate[2])) if float(rate[2]) else rate[0], text)
     text += _rows_as_json(text)
     found: dict[str, str] = {}
-    which = ""
     limit = next((int(each) for each in reversed(_LIMIT.findall(text))), 0)
     for pattern, option, choose in _EACH:
         of = _kind_of(option)
         if of not in found and (numbers := [each for each in map(_plain, pattern.findall(text)) if float(each)]):
             number, said = choose(numbers)
-            found[of] = option.format(number)
-            which = which or (said if len(numbers) > 1 else "")
+            found[of] = option.format(number) + (f" ({said})" if len(numbers) > 1 else "")
     if not limit and _BUSY.search(text):
         found = {of: option for of, option in found.items() if of not in _LOADED}
     options = " or ".join(found.values()) or _OPTIONS
     for alone, loaded in _LOADED.items():
         options = options.replace(alone, loaded) if limit > 1 else options
-    return kind, _GENERAL.format(options) + (f" ({which})" if which and found else "")
+    return kind, _GENERAL.format(options)
 
 
 def ends(stream: IO[bytes]) -> bytes:

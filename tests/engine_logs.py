@@ -44,7 +44,8 @@ LOGS = {
     "sglang bench_serving, of two rates": (
         '{"backend": "sglang", "median_ttft_ms": 388.4, "median_tpot_ms": 21.2}\n'
         '{"backend": "sglang", "median_ttft_ms": 700.1, "median_tpot_ms": 31.2}\n',
-        "a benchmark's result", "--time 31.2ms --of tpot or --time 700.1ms --of ttft (the last of 2 results)",
+        "a benchmark's result",
+        "--time 31.2ms --of tpot (the last of 2 results) or --time 700.1ms --of ttft (the last of 2 results)",
     ),
     "sglang bench_serving, JSON, at a rate": (
         '{"request_rate": 4.0, "max_concurrency": null, "median_ttft_ms": 943.2, "median_tpot_ms": 60.1,'
@@ -54,7 +55,8 @@ LOGS = {
     "vllm bench sweep, its summary": (
         "max_concurrency,request_rate,median_ttft_ms,median_tpot_ms\n1,inf,73.9,7.96\n64,inf,173.9,17.96\n",
         "a benchmark's result",
-        "--time 17.96ms --of tpot or --time 173.9ms --of time_to_first_token_full (the last of 2 results)",
+        "--time 17.96ms --of tpot (the last of 2 results) or "
+        "--time 173.9ms --of time_to_first_token_full (the last of 2 results)",
     ),
     "vllm bench latency, printed": (
         "Avg latency: 2.9312 seconds\n50% percentile latency: 2.9123 seconds\n99% percentile latency: 3.1 seconds\n",
@@ -140,7 +142,8 @@ LOGS = {
             f' "inter_token_latency": {{"value": {later}, "unit": "ms"}}}}}}\n'
             for first, later in ((118.2, 8.1), (90.5, 8.3), (900.1, 8.2))
         ),
-        "a benchmark's result", "--time 8.2ms --of tpot or --time 118.2ms --of ttft (the median of 3)",
+        "a benchmark's result",
+        "--time 8.2ms --of tpot (the median of 3) or --time 118.2ms --of ttft (the median of 3)",
     ),
     "inference-perf": (
         '{"successes": {"latency": {"request_latency": {"mean": 5.0, "median": 4.9},\n'
@@ -254,7 +257,22 @@ LOGS = {
     ),
     "Levanter, fast steps": (
         "INFO :: Progress on:train 1.00kit/10.0kit rate:2.4it/s remaining:1:02:30 elapsed:07:00 postfix:loss=3.1\n",
-        "a log of training", "--time 1s/2.4",
+        "a log of training", "--time 0.4167s",
+    ),
+    "Levanter, whose first steps compile": (
+        "INFO :: Progress on:train 1.00it/10.0kit rate:76.8s/it remaining:1:02:30 elapsed:07:00 postfix:loss=3.1\n"
+        "INFO :: Progress on:train 2.00it/10.0kit rate:2.4it/s remaining:1:02:30 elapsed:07:00 postfix:loss=3.1\n"
+        "INFO :: Progress on:train 3.00it/10.0kit rate:2.5it/s remaining:1:02:30 elapsed:07:00 postfix:loss=3.1\n",
+        "a log of training", "--time 0.4167s (the median of the later half of 3 lines)",
+    ),
+    "vllm, a line for each engine": (
+        "INFO Engine 000: Avg prompt throughput: 10.1 tokens/s, Avg generation throughput: 100.1 tokens/s, Running: 4\n"
+        "INFO Engine 001: Avg prompt throughput: 10.1 tokens/s, Avg generation throughput: 90.1 tokens/s, Running: 4\n",
+        "a server's log", "--tokens-per-second 90.1*ENGINES",
+    ),
+    "a time that isn't a number": (
+        " iteration=     10/   100 | elapsed_time_per_iteration_ms: ... |\n",
+        "a log of training", "--time 6.4s, --tokens-per-second N or --mfu 41%",
     ),
     "nanotron": (
         "iteration: 2 / 100 | consumed_tokens: 1.05M | elapsed_time_per_iteration_ms: 1.23K | tokens_per_sec: 853K |\n",

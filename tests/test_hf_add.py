@@ -60,6 +60,10 @@ def test_prints_what_it_understood(add: Run) -> None:
         # DeepSeek V4 NVFP4: the experts alone are listed, the rest is as quant_method says.
         ("mixtral-8x7b", {"quant_method": "fp8", "quant_algo": "MIXED_PRECISION", "quantized_layers": {
             "layers.0.ffn.experts": {"quant_algo": "NVFP4"}}}, "weight_dtype=fp8 expert_weight_bits=4.5"),
+        # A format that is unknown here beside the experts: nothing is known of its bytes.
+        ("mixtral-8x7b", {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {
+            "layers.0.mlp.experts.0.w1": {"quant_algo": "NVFP4"},
+            "layers.0.self_attn.q_proj": {"quant_algo": "W4A8_AWQ"}}}, ""),
         # Qwen3.6 NVFP4: two formats beside the experts have no setting in common.
         ("llama3-8b", {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {
             "layers.0.mlp.up_proj": {"quant_algo": "W4A16_NVFP4"}, "layers.0.self_attn.q_proj": {"quant_algo": "FP8"}}},

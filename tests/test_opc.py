@@ -332,23 +332,3 @@ def test_parts_in_utf_16_are_read_as_any_other() -> None:
     package = Package.from_bytes(zipped(others), "x")
     assert list(package.sheets()) == ["In", "\N{LATIN SMALL LETTER U WITH DIAERESIS}ber"]
     assert package.parts == Package.from_bytes(zipped(plain), "x").parts
-
-
-def test_an_ending_with_which_excel_opens_no_such_file_is_refused(book: Path) -> None:
-    """A workbook with macros is no .xlsx, and one without is no .xlsm; nothing is written, and its own file may be."""
-    package = Package.read(book)
-    package.write(book)
-    wrong = book.with_name("other.xlsm")
-    with pytest.raises(UserError, match="has no macros"):
-        package.write(wrong)
-    types = package.parts["[Content_Types].xml"]
-    macros = types.replace(
-        b"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml",
-        b"application/vnd.ms-excel.sheet.macroEnabled.main+xml",
-    )
-    assert macros != types
-    package.replace("[Content_Types].xml", macros)
-    with pytest.raises(UserError, match="has macros"):
-        package.write(book.with_name("other.xlsx"))
-    package.write(wrong)
-    assert not book.with_name("other.xlsx").exists()

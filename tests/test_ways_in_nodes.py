@@ -22,9 +22,7 @@ def layouts(count: int) -> Iterator[tuple[str, str, Inputs]]:
     rng = random.Random(3)
     for _ in range(count):
         mesh = {name: 2 ** max(0, rng.randint(-2, 3)) for name in ORDER}
-        shares = {
-            name: rng.randint(0, 1) for name in ("shares_dense_state", "shares_context_state", "has_whole_experts")
-        }
+        shares = {name: rng.randint(0, 1) for name in SHARES}
         inputs: Inputs = {**mesh, **shares, "n_chips": int(np.prod([*mesh.values()])), "zero_stage": 1}
         yield "mixtral-8x7b", rng.choice([*NODE]), inputs
 

@@ -87,6 +87,8 @@ def _of_modules(layers: Mapping[str, Any], otherwise: str) -> list[str]:
     for name, said in layers.items():
         algorithm = str(said.get("quant_algo")) if isinstance(said, dict) else ""
         dtypes[_is_routed(name)].add(ALGORITHMS.get(algorithm.lower(), ""))
+    if "" in dtypes[True] | dtypes[False]:  # an algorithm without a name here
+        return []
     experts, others = dtypes[True], dtypes[False] or {otherwise}
     bits = EXPERT_BITS.get(next(iter(experts)), 0.0) if len(experts) == 1 else 0.0
     if len(others) > 1 or not bits:

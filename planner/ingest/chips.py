@@ -135,7 +135,7 @@ def _of_replica(profile: Profile, chip: Chip, replicas: int) -> Chips:
         whose = f"a {chip.id} has {cores:,.0f} cores"
         return Chips(None, 1, f"the file doesn't tell whether its {counted(n, 'device')} are chips: {whose}")
     if not each or n % int(each):
-        return Chips(None, int(each or 1))
+        return Chips(None, int(each or 1), f"{n} devices make no whole chips")
     count, cores = n // int(each), int(each)
     of = "devices" if (chip.row or {}).get("kind") == "gpu" else "cores"
     return Chips(count, cores, f"{n} {of} are {counted(count, 'chip')}" if cores > 1 else "")

@@ -79,7 +79,7 @@ def _warn_unread(book: Book, settings: Mapping[str, str], workload: str) -> None
     shipped = library.names() if settings else ()
     known = Workloads(tuple(library.load(name) for name in (*_workloads(book), workload) if name in shipped))
     for name, of in known.unread(settings, workload).items():
-        progress.warn(f"{name} was set, and {workload} doesn't read it: {' and '.join(of)} does")
+        progress.warn(f"{name} was set, and {workload} doesn't read it: {' and '.join(of)} do{'es' * (len(of) == 1)}")
 
 
 def _followers(book: Book, source: int, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -63,7 +63,7 @@ def _counted(old: KeyedSheet, built: Mapping[int, str]) -> dict[int, str]:
     cases = {titles: [built[row] for row in rows] for titles, rows in _cases_below(built).items()}
     for titles, rows in _cases_below(old.rows).items():
         filled = [row for row in rows if any(_is_live(old, row, column) for column in old.columns_by_row[row])]
-        if len(filled) == len(cases.get(titles, ())) < len(rows):
+        if titles in cases and len(filled) == len(cases[titles]) < len(rows):
             found = {row: key for row, key in found.items() if row not in rows}
             found |= dict(zip(filled, cases[titles], strict=True))
     return dict(sorted(found.items()))

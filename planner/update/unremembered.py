@@ -16,12 +16,12 @@ from planner.book.rowkeys import COVER, DATABASES, TEXTS
 from planner.update.base import Base
 from planner.update.fresh import Fresh
 from planner.update.places import is_filled
+from planner.workbook import cell_styles
 from planner.workbook.memory import Remembered
 from planner.xlsx.address import Position
 from planner.xlsx.styles import Look
 from planner.xlsx.xmltree import Element
 
-PLANNERS = "plan_"  # prefix of the names of planner's cell styles
 TITLE = 1  # the row of a sheet's title and of its count of failed checks
 MANY = 3  # so many cells of equal look, with one of these styles, come from a version of planner
 
@@ -96,7 +96,7 @@ class Unremembered(Base):
         del keyed, at
         bare, usual = look._replace(number_format=""), self._usual.get(look.style)
         return (
-            look.style.startswith(PLANNERS)
+            look.style.startswith(cell_styles.PREFIX)
             and (look in self._fresh_looks or self.looks[look] >= MANY)
             and (usual is None or bare == usual)
         )

@@ -32,7 +32,6 @@ from planner.xlsx.xmltree import every
 MARK_ROW = 3
 FIRST_ROW = 5  # the first row for the writer
 LONGEST_NAME = 31
-OURS = "plan_"  # how the names of planner's styles begin
 NAMED = 4  # most cells to name
 _UNNAMED = re.compile(r"[\\/*?:\[\]]|^'|'$")  # what a sheet name can't contain
 DIGITS = 15  # significant digits that every spreadsheet program keeps
@@ -100,8 +99,8 @@ def _is_coloured(package: Package, sheet: Sheet) -> bool:
     A program that drops the named styles says nothing about who filled a cell.
     """
     known = looks_of(package)
-    looks = [known[cell.style or 0] for cell in sheet.cells.values()]
-    has_names = any(look.style.startswith(OURS) for look in looks)
+    looks = [known[at] for cell in sheet.cells.values() if (at := cell.style or 0) < len(known)]
+    has_names = any(look.style.startswith(cell_styles.PREFIX) for look in looks)
     return has_names and any(look.ground != cell_styles.ground(look.style) for look in looks)
 
 

@@ -24,6 +24,7 @@ from openpyxl.xml.functions import Element
 from planner.formulas.input_values import is_flag
 from planner.formulas.template import CALCULATED, Row
 
+PREFIX = "plan_"  # of the names of all styles here
 FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"
 RATIO = "[>=1000]#,##0;[>=0.001]0.00##;General"

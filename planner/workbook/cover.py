@@ -10,7 +10,7 @@ from openpyxl.workbook import Workbook
 
 from planner import __version__
 from planner.book import rowkeys
-from planner.workbook import layout
+from planner.workbook import cell_styles, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.layout import in_row
 from planner.workbook.page import Live, Page
@@ -96,7 +96,7 @@ def write_cover(
         page.link(row, 1, name, "A1")
     at = _rows(page, at, "Colours", [("", meaning) for _, meaning in front.colours])
     for row, (style, _) in enumerate(front.colours, start=at - len(front.colours) - 1):
-        page.put(row, 1, KEY.get(style, style.removeprefix("plan_")), style)
+        page.put(row, 1, KEY.get(style, style.removeprefix(cell_styles.PREFIX)), style)
     heading, lines = front.advice
     at = _rows(page, at, heading, [(line, "") for line in lines])
     below = _rows(page, at, "Made from (SHA-256)", list(digests.items()))

@@ -26,7 +26,7 @@ from planner.formulas.template import Row, Template, instead_of
 from planner.measure.mesh import MeshSpec
 from planner.number_text import few
 from planner.workbook.build_plan import BuildPlan, BuildScenario, refuse_unfit, refuse_unfit_id
-from planner.workbook.unread_inputs import warn_unread
+from planner.workbook.unread_inputs import FEW_NAMED, warn_unread
 from planner.workbook.workloads import (
     ALL_WORKLOADS,
     DEFAULT_TEMPLATES,
@@ -60,7 +60,6 @@ DEFAULTS = (
 ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
 MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
 MOST = 16_000  # the most scenarios for which a sheet has columns
-FEW_NAMED = 3  # most inputs named in a line
 
 
 def plan_of(
