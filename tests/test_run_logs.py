@@ -9,7 +9,9 @@ import pytest
 from click.testing import Result
 
 from planner.run_logs import recognized
-from tests.engine_logs import LOGS
+from tests import engine_logs, training_logs
+
+LOGS = engine_logs.LOGS | training_logs.LOGS
 
 
 @pytest.mark.parametrize("name", LOGS)

@@ -52,17 +52,13 @@ NAMED = 40  # most files and hosts to name, since a cell can't hold thousands
 
 @dataclass(frozen=True)
 class Ingested:
-    """A profile with its chip, the chip's peaks, and the recognised cases."""
+    """A profile with its chip, how many of them it has, the chip's peaks, and the recognised cases."""
 
     profile: Profile
     chip: Chip
+    chips: Chips
     peaks: Peaks
     cases: Cases
-
-    @property
-    def chips(self) -> Chips:
-        """The number of chips in it."""
-        return chips_of(self.profile, self.chip)
 
 
 def ingested(
@@ -83,8 +79,9 @@ def ingested(
         snapshot(plan, scenario, StatedRun("", TIME, row), 1.0) if row else scenario_of(plan, scenario)
     profile = reading.read(*paths, asked=steps)
     chip = chip_of(profile, device, table)
-    peaks = peaks_of(next(iter(profile.active), None), chip, chips_of(profile, chip))
-    return Ingested(profile, chip, peaks, cases_of(profile, chip))
+    chips = chips_of(profile, chip)
+    peaks = peaks_of(next(iter(profile.active), None), chip, chips)
+    return Ingested(profile, chip, chips, peaks, cases_of(profile, chip))
 
 
 def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> list[str]:
