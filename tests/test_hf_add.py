@@ -132,7 +132,7 @@ def test_a_head_that_is_tied_outside_alone_is_noted(add: Run) -> None:
 
 
 def test_layers_of_different_sizes(add: Run) -> None:
-    """Gemma 4: layers that share keys and values keep no cache, and what columns can't say of wider heads is said."""
+    """Gemma 4: layers that share keys and values keep no cache; wider heads of the others stand as ratios."""
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "vocab_size": 64}
     layers = {"num_hidden_layers": 9, "num_kv_shared_layers": 2, "global_head_dim": 32, "intermediate_size": 64}
     done = add({"model_type": "gemma4_text", **sizes, **layers}, "--id", "mine")
@@ -140,34 +140,32 @@ def test_layers_of_different_sizes(add: Run) -> None:
     row = load_models(Path("mine.csv")).row("mine")
     assert [row[name] for name in ("n_full_attention_layers", "n_local_layers", "n_linear_layers")] == [7, 6, 2]
     assert "Note: 2 of 9 layers use the keys and values of an earlier layer: they stand as linear layers" in done.stdout
-    assert "Note: 1 of 7 layers have heads of 32 where the others have 8: their parameters are exact" in done.stdout
+    assert row["global_kv_ratio"] == row["global_attention_ratio"] == 32 / 8
+    assert row["local_kv_ratio"] == row["local_attention_ratio"] == 1
 
 
 @pytest.mark.parametrize(
-    ("config", "says"),
+    ("config", "cache", "work"),
     [
-        (
-            {"model_type": "mimo_v2_flash", "moe_layer_freq": [0, 0], "hybrid_layer_pattern": [0, 1]},
-            "1 of 2 layers have 4 key and value heads where the others have 2: their parameters are exact; "
-            "their cache is counted with 288 numbers of a token, not 576\n",
-        ),
+        ({"model_type": "mimo_v2_flash", "moe_layer_freq": [0, 0], "hybrid_layer_pattern": [0, 1]}, 4 / 2, 1),
         (
             {"model_type": "laguna", "num_attention_heads_per_layer": [4, 8], "mlp_layer_types": ["dense", "dense"],
              "layer_types": ["full_attention", "sliding_attention"]},
-            "1 of 2 layers have 8 query heads where the others have 4: their parameters are exact; "
-            "their attention work is counted with 4 of them\n",
+            1, 8 / 4,
         ),
     ],
     ids=["MiMo", "Laguna"],
 )  # fmt: skip
-def test_layers_with_a_window_of_more_heads(add: Run, config: Config, says: str) -> None:
-    """What the columns, which are those of the layers without a window, can't say of the others is said."""
+def test_layers_with_a_window_of_more_heads(add: Run, config: Config, cache: float, work: float) -> None:
+    """The columns are the heads of the layers without a window; what the others cache, and their work, are ratios."""
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 80, "vocab_size": 64}
     widths = {"intermediate_size": 64, "num_hidden_layers": 2, "v_head_dim": 64, "sliding_window": 128}
     experts = {"n_routed_experts": 4, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
     done = add({**sizes, **widths, **experts, **config}, "--id", "mine")
     assert done.exit_code == 0, done.output
-    assert f"Note: {says}" in done.stdout
+    row = load_models(Path("mine.csv")).row("mine")
+    assert (row["local_kv_ratio"], row["local_attention_ratio"]) == (cache, work)
+    assert row["global_kv_ratio"] == row["global_attention_ratio"] == 1
 
 
 def test_blocks_that_are_no_layers(add: Run) -> None:

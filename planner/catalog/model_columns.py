@@ -15,6 +15,7 @@ from planner.catalog.laws import biased
 _text = partial(Field, kind="text")
 _count = partial(Field, source="source")
 _size = partial(_count, positive=True)
+_ratio = partial(_size, kind="number", blank=1.0)
 _flag = partial(Field, kind="flag", blank=0.0, source="source")
 _natural = partial(Field, shown=False)  # read only to derive the columns that templates read
 _ATTENTION = ("mha", "gqa", "mqa", "mla", "hybrid")
@@ -79,6 +80,11 @@ _FIELDS = (
     _natural("n_global_layers", "Layers without a window", at_most="n_layers"),
     _count("n_local_layers", "Layers that attend within a window", at_most="n_full_attention_layers"),
     _size("window", "Window of the local layers", aliases=("sliding_window",)),
+    # Layers whose heads differ from the columns n_heads, n_kv_heads and head_dim
+    _ratio("global_kv_ratio", "Cache of a layer without a window over that of the heads above"),
+    _ratio("local_kv_ratio", "Cache of a layer with a window over that of the heads above"),
+    _ratio("global_attention_ratio", "Attention work of a layer without a window over that of the heads above"),
+    _ratio("local_attention_ratio", "Attention work of a layer with a window over that of the heads above"),
     # Small parameters
     _natural("bias", "Biases: none, all, or parts such as qkv+o", kind="text", blank="none"),
     _flag("n_qkv_bias", "Biases of q, k and v (1 or 0)", aliases=("qkv_bias",)),

@@ -11,7 +11,7 @@ from planner.hf.config import Config, UnsaidError
 
 MOST_LAYERS = 10_000
 
-ColumnValue = int | bool | str | None  # None leaves the cell blank
+ColumnValue = int | float | bool | str | None  # None leaves the cell blank
 ColumnRule = Callable[["Config", "ModelRow"], ColumnValue]
 ColumnRules = Mapping[str, ColumnValue | ColumnRule]
 

@@ -2,7 +2,8 @@
 
 `by_layer` sets the columns to the usual layer's sizes. The other layers' extra matrix parameters are divided evenly
 into `extra_params_per_layer`, so that parameters and their work are exact. The remainder of that division, with norms
-and tables, goes into `extra_params_total`.
+and tables, goes into `extra_params_total`. What layers with and without a window cache, and their attention's work,
+stand as ratios to the usual layer's.
 """
 
 from __future__ import annotations
@@ -38,9 +39,14 @@ class Layer:
         return self.kv_heads * (self.width + self._value_width)
 
     @property
+    def pair_width(self) -> int:
+        """Multiply-accumulates of a query and a key: scores and values of all heads."""
+        return self.heads * (self.width + self._value_width)
+
+    @property
     def matrices(self) -> int:
         """Matrix parameters of queries, keys, values and output."""
-        return self.d_model * (self.heads * (self.width + self._value_width) + self._kv_width)
+        return self.d_model * (self.pair_width + self._kv_width)
 
     @property
     def vectors(self) -> int:
@@ -73,34 +79,47 @@ def by_layer(
     The rules raise UserError if the layers are smaller than the columns say.
     """
 
-    def of_kind(config: Config, row: ModelRow, *, linear: bool) -> list[Layer]:
-        marks = kinds(config, row)
-        return [layer for kind, layer in zip(marks, layers(config, row), strict=True) if (kind == "linear") == linear]
+    def of_kinds(config: Config, row: ModelRow, *wanted: str) -> list[Layer]:
+        """The layers of these kinds; as in other columns, those with a window as long as the context have none."""
+        marks = ["full" if kind == "local" and not row["sliding_window"] else kind for kind in kinds(config, row)]
+        return [layer for kind, layer in zip(marks, layers(config, row), strict=True) if kind in wanted]
 
     def linear_sum(config: Config, row: ModelRow) -> tuple[int, int]:
-        found = of_kind(config, row, linear=True)
+        found = of_kinds(config, row, "linear")
         return sum(layer.matrices + layer.vectors for layer in found), len(found)
 
     def linear_params(config: Config, row: ModelRow) -> ColumnValue:
         whole, number = linear_sum(config, row)
         return whole // number if number else None
 
+    def usual_of(row: ModelRow, layer: Layer) -> Layer:
+        heads, width = row.count("n_heads"), row.count("head_dim")
+        return replace(layer, heads=heads, kv_heads=row.count("n_kv_heads"), width=width, kv_matrices=2)
+
     def further(config: Config, row: ModelRow) -> tuple[int, int, int]:
         """Matrices and vectors beyond the columns', and the number of layers that they are spread over."""
-        found = of_kind(config, row, linear=False)
+        found = of_kinds(config, row, "full", "local")
         if not found:
             raise config.fault("num_hidden_layers", "of layers that all use another's keys has no column", NO_ROW)
-        heads, width = row.count("n_heads"), row.count("head_dim")
-        usual = replace(found[0], heads=heads, kv_heads=row.count("n_kv_heads"), width=width, kv_matrices=2)
+        usual = usual_of(row, found[0])
         matrices, others = others_of(config, row)
-        if different := [layer for layer in found if _heads(layer) != _heads(usual)]:
-            _tell(config, usual, different, len(found))
         matrices += sum(layer.matrices for layer in found) - len(found) * usual.matrices
         vectors = others + sum(layer.vectors for layer in found) - len(found) * usual.vectors
         if matrices < 0 or vectors < 0:
             what = "of layers that are smaller than the first ones has no column"
             raise config.fault("num_hidden_layers", what, NO_ROW)
         return matrices, vectors, len(found)
+
+    def ratio(kind: str, of: Callable[[Layer], int]) -> ColumnRule:
+        """The mean of `of` in the layers of a kind over the usual layer's; blank where they are equal."""
+
+        def value(config: Config, row: ModelRow) -> ColumnValue:
+            found = of_kinds(config, row, kind)
+            usual = sum(of(usual_of(row, layer)) for layer in found)
+            whole = sum(of(layer) for layer in found)
+            return None if whole == usual else whole / usual
+
+        return value
 
     def each(config: Config, row: ModelRow) -> ColumnValue:
         matrices, _, number = further(config, row)
@@ -113,27 +132,10 @@ def by_layer(
 
     return {
         **attention(kinds, window, linear_params, whole=True),
+        "global_kv_ratio": ratio("full", lambda layer: layer.cached),
+        "local_kv_ratio": ratio("local", lambda layer: layer.cached),
+        "global_attention_ratio": ratio("full", lambda layer: layer.pair_width),
+        "local_attention_ratio": ratio("local", lambda layer: layer.pair_width),
         "extra_params_per_layer": each,
         "extra_params_total": rest,
     }
-
-
-def _heads(layer: Layer) -> tuple[int, int, int]:
-    return layer.heads, layer.kv_heads, layer.width
-
-
-def _tell(config: Config, usual: Layer, different: list[Layer], number: int) -> None:
-    """Add a note on what is counted as if all layers had the usual heads."""
-    first, same_work = different[0], (usual.heads, usual.width) == (different[0].heads, different[0].width)
-    if first.width != usual.width:
-        differ, work = f"heads of {first.width} where the others have {usual.width}", f"heads of {usual.width}"
-    elif not same_work:
-        differ, work = f"{first.heads} query heads where the others have {usual.heads}", f"{usual.heads} of them"
-    else:
-        differ, work = f"{first.kv_heads} key and value heads where the others have {usual.kv_heads}", ""
-    counted = ["their parameters are exact"]
-    if first.cached != usual.cached:
-        counted.append(f"their cache is counted with {usual.cached:,} numbers of a token, not {first.cached:,}")
-    if not same_work:
-        counted.append(f"their attention work is counted with {work}")
-    config.note(f"{len(different)} of {number} layers have {differ}: {'; '.join(counted)}")
