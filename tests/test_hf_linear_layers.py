@@ -79,28 +79,10 @@ def test_either_list_of_layers_is_enough(add: Run, left_out: str | None) -> None
     assert [row[name] for name in ("n_layers", "n_full_attention_layers", "n_linear_layers")] == [4, 2, 2]
 
 
-# Moonshot's Kimi K3, as the hub has it; the tensors below are those of its checkpoint.
-KIMI_K3: Config = {
-    "model_type": "kimi_k3", "text_config": {
-        "model_type": "kimi_linear", "vocab_size": 163840, "hidden_size": 7168, "intermediate_size": 33792,
-        "num_hidden_layers": 93, "num_attention_heads": 96, "num_key_value_heads": 96, "kv_lora_rank": 512,
-        "q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
-        "mla_use_output_gate": True, "max_position_embeddings": 1048576, "tie_word_embeddings": False,
-        "first_k_dense_replace": 1, "moe_layer_freq": 1, "topk_method": "noaux_tc", "num_experts": 896,
-        "num_experts_per_token": 16, "num_shared_experts": 2, "moe_intermediate_size": 3072,
-        "routed_expert_hidden_size": 3584, "latent_moe_use_norm": True, "attn_res_block_size": 12,
-        "linear_attn_config": {
-            "full_attn_layers": [*range(4, 93, 4), 93], "head_dim": 128, "num_heads": 96, "short_conv_kernel_size": 4,
-            "use_full_rank_gate": True,
-        },
-    },
-}  # fmt: skip
-
-
 def test_kimi_k3(add: Run) -> None:
     """Its experts work on a latent of a token, its gates are matrices, its residuals weigh earlier blocks: of each
     tensor of the checkpoint the parameters are counted, and the latent's two projections are work of every token."""
-    assert add(KIMI_K3, "--id", "mine").exit_code == 0
+    assert add(config_of("kimi-k3"), "--id", "mine").exit_code == 0
     row = load_models(Path("mine.csv")).row("mine")
     d_model, latent, inner = 7168, 3584, 96 * 128
     delta = 5 * d_model * inner + 3 * inner * 4 + 128 * (d_model + inner) + inner + 96 * d_model + 96 + 128
