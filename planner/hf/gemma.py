@@ -27,8 +27,8 @@ def _first_shared(config: Config, row: ModelRow, default: int) -> int:
     if shared:
         config.note(
             f"{shared} of {layers} layers use the keys and values of an earlier layer: they stand as linear layers, "
-            "which keep no cache; their attention work is not counted, nor key and value matrices that a checkpoint "
-            "may hold for them"
+            "which keep no cache; their reads of the other layers' are not counted, nor key and value matrices that a "
+            "checkpoint may hold for them"
         )
     return layers - shared
 
@@ -46,9 +46,7 @@ def _table(config: Config, row: ModelRow) -> tuple[int, int]:
 
 
 def _kinds_3n(config: Config, row: ModelRow) -> list[str]:
-    first = _first_shared(config, row, 15)
-    kinds = listed(config, row) or one_full_in(5)(config, row)
-    return ["linear" if index >= first else kind for index, kind in enumerate(kinds)]
+    return listed(config, row) or one_full_in(5)(config, row)
 
 
 def _widths_3n(config: Config, row: ModelRow) -> list[int]:
@@ -92,14 +90,9 @@ GEMMA3N = Family(
 # Gemma 4
 
 
-def _seen(config: Config, row: ModelRow) -> list[str]:
+def _kinds_4(config: Config, row: ModelRow) -> list[str]:
     """The attention kind of each layer; the last one is never windowed."""
     return [*(listed(config, row) or one_full_in(6)(config, row))[:-1], "full"]
-
-
-def _kinds_4(config: Config, row: ModelRow) -> list[str]:
-    first = _first_shared(config, row, 0)
-    return ["linear" if index >= first else kind for index, kind in enumerate(_seen(config, row))]
 
 
 def _layers_4(config: Config, row: ModelRow) -> list[Layer]:
@@ -114,7 +107,7 @@ def _layers_4(config: Config, row: ModelRow) -> list[Layer]:
     named = {int(name): name for name in overrides.fields if name.isdecimal()}  # keys such as "05" occur
     first = _first_shared(config, row, 0)
     layers = []
-    for index, kind in enumerate(_seen(config, row)):
+    for index, kind in enumerate(_kinds_4(config, row)):
         layer = full if kind == "full" else local
         if config.value("per_layer_config") is not None:
             own = overrides.part(named.get(index, ""))

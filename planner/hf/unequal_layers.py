@@ -3,7 +3,8 @@
 `by_layer` sets the columns to the usual layer's sizes. The other layers' extra matrix parameters are divided evenly
 into `extra_params_per_layer`, so that parameters and their work are exact. The remainder of that division, with norms
 and tables, goes into `extra_params_total`. What layers with and without a window cache, and their attention's work,
-stand as ratios to the usual layer's.
+stand as ratios to the usual layer's. A layer that uses another one's keys and values keeps no cache: its parameters
+stand as those of a linear layer, and its attention is counted with the layers of its kind that have their own.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Layer:
 
     @property
     def cached(self) -> int:
-        """Numbers that the layer caches per token."""
-        return self.kv_heads * (self.width + self._value_width)
+        """Numbers that the layer caches per token: none where it uses another's."""
+        return self.kv_heads * (self.width + self._value_width) if self.kv_matrices else 0
 
     @property
     def pair_width(self) -> int:
@@ -74,18 +75,26 @@ class Layer:
 def by_layer(
     kinds: Kinds, layers: Callable[[Config, ModelRow], list[Layer]], others_of: Others, window: ColumnRule
 ) -> ColumnRules:
-    """The columns of attention. Layers of the kind `linear` have no cache, and their parameters have their own column.
+    """The columns of attention, with the kind of each layer's attention, and its sizes.
 
     The rules raise UserError if the layers are smaller than the columns say.
     """
 
+    def marks(config: Config, row: ModelRow) -> list[str]:
+        """The kinds of layers as the columns count them: those without their own keys and values are `linear`."""
+        found = zip(kinds(config, row), layers(config, row), strict=True)
+        return [kind if layer.kv_matrices else "linear" for kind, layer in found]
+
     def of_kinds(config: Config, row: ModelRow, *wanted: str) -> list[Layer]:
         """The layers of these kinds; as in other columns, those with a window as long as the context have none."""
-        marks = ["full" if kind == "local" and not row["sliding_window"] else kind for kind in kinds(config, row)]
-        return [layer for kind, layer in zip(marks, layers(config, row), strict=True) if kind in wanted]
+        known = ["full" if kind == "local" and not row["sliding_window"] else kind for kind in kinds(config, row)]
+        return [layer for kind, layer in zip(known, layers(config, row), strict=True) if kind in wanted]
+
+    def own(config: Config, row: ModelRow) -> list[Layer]:
+        return [layer for layer in layers(config, row) if layer.kv_matrices]
 
     def linear_sum(config: Config, row: ModelRow) -> tuple[int, int]:
-        found = of_kinds(config, row, "linear")
+        found = [layer for layer in layers(config, row) if not layer.kv_matrices]
         return sum(layer.matrices + layer.vectors for layer in found), len(found)
 
     def linear_params(config: Config, row: ModelRow) -> ColumnValue:
@@ -98,7 +107,7 @@ def by_layer(
 
     def further(config: Config, row: ModelRow) -> tuple[int, int, int]:
         """Matrices and vectors beyond the columns', and the number of layers that they are spread over."""
-        found = of_kinds(config, row, "full", "local")
+        found = own(config, row)
         if not found:
             raise config.fault("num_hidden_layers", "of layers that all use another's keys has no column", NO_ROW)
         usual = usual_of(row, found[0])
@@ -111,13 +120,13 @@ def by_layer(
         return matrices, vectors, len(found)
 
     def ratio(kind: str, of: Callable[[Layer], int]) -> ColumnRule:
-        """The mean of `of` in the layers of a kind over the usual layer's; blank where they are equal."""
+        """The sum of `of` in the layers of a kind over that of as many usual layers as have a cache; blank for 1."""
 
         def value(config: Config, row: ModelRow) -> ColumnValue:
             found = of_kinds(config, row, kind)
-            usual = sum(of(usual_of(row, layer)) for layer in found)
+            usual = sum(of(usual_of(row, layer)) for layer in found if layer.kv_matrices)
             whole = sum(of(layer) for layer in found)
-            return None if whole == usual else whole / usual
+            return None if whole == usual or not usual else whole / usual
 
         return value
 
@@ -131,7 +140,7 @@ def by_layer(
         return (matrices % number + vectors + (whole % linear if linear else 0)) or None
 
     return {
-        **attention(kinds, window, linear_params, whole=True),
+        **attention(marks, window, linear_params, whole=True),
         "global_kv_ratio": ratio("full", lambda layer: layer.cached),
         "local_kv_ratio": ratio("local", lambda layer: layer.cached),
         "global_attention_ratio": ratio("full", lambda layer: layer.pair_width),
