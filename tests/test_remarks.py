@@ -244,6 +244,8 @@ def test_caches_on_their_way_set_the_rate_where_they_take_longest() -> None:
     ("chip", "chips", "said"),
     [
         ("tpu-v6e", "n_chips=12", "No slice of this chip has 12 chips: the next larger has 16."),
+        ("tpu-v6e", "n_chips=2", "No slice of this chip has 2 chips: the next larger has 4."),
+        ("tpu-v7x", "n_chips=2", "No slice of this chip has 2 chips: the next larger has 4."),
         ("tpu-v6e", "n_chips=24 n_slices=2", "No slice of this chip has 12 chips: the next larger has 16."),
         ("tpu-v4", "n_chips=48", "No slice of this chip has 48 chips: the next larger has 64."),
         ("tpu-v5p", "n_chips=96", "No slice of this chip has 96 chips: the next larger has 128."),
@@ -268,6 +270,7 @@ def test_a_number_of_chips_that_no_slice_has_is_told(chip: str, chips: str, said
         ("tpu-v6e", "n_chips=512 n_slices=2"),
         ("tpu-v6e", "n_chips=64 slice_x=8 slice_y=8"),
         ("tpu-v6e", "n_chips=1"),
+        ("tpu-v5p", "n_chips=2 slice_x=2"),
         ("tpu-v5p", "n_chips=192"),
         ("h100-sxm", "n_chips=12"),
     ],

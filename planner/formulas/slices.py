@@ -17,6 +17,7 @@ OF_SLICES = (
     "max_chips",
     "wrap_multiple",
     "wrap_needs_all",
+    "least_slice",
     "n_slices",
 )  # rows that determine slice sizes
 SLICED = "tpu"
@@ -29,15 +30,18 @@ Known = Callable[[str], Value]
 def slice_sizes(value: Known) -> np.ndarray | None:
     """The possible numbers of chips of a plan's slices, ascending; None for a chip without a torus.
 
-    A slice has a power of two; on a torus of cubes, from one cube on, a multiple of cubes.
+    A slice has one chip or a power of two, from the fewest that are joined on; on a torus of cubes, from one cube on, a
+    multiple of cubes.
     """
-    topology, axes, most, multiple, is_cubes, slices = (value(name) for name in OF_SLICES)
+    topology, axes, most, multiple, is_cubes, least, slices = (value(name) for name in OF_SLICES)
     if topology != "torus":
         return None
     if not (isinstance(axes, float) and isinstance(most, float) and isinstance(multiple, float)):
         return None
     cube = multiple**axes if is_cubes else most
     sizes = np.union1d(2.0 ** np.arange(np.log2(min(cube, most)) + 1), cube * np.arange(1, most // cube + 1))
+    if isinstance(least, float):
+        sizes = sizes[(sizes == 1) | (sizes >= least)]
     return sizes * (slices if isinstance(slices, float) else 1.0)
 
 
