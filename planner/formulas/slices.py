@@ -48,6 +48,8 @@ def slice_sizes(value: Known) -> np.ndarray | None:
 def of_the_slice(value: Known, kind: str, chip: str = "this chip") -> Iterator[str]:
     """A sentence if no slice has a plan's chips; `kind` is its chip's. A check tells of more than a pod has."""
     sizes, chips, slices = slice_sizes(value), value(CHIPS), value("n_slices") or 1.0
+    if value("pools_share_slice") == 1:  # and chips that prefill lie in it too
+        chips = value("slice_chips")
     if kind != SLICED or sizes is None or not isinstance(chips, float) or not isinstance(slices, float):
         return
     if chips < sizes[-1] and chips not in sizes:
