@@ -112,13 +112,14 @@ def test_data_sheet_names_of_hardware(tmp_path: Path, cells: str) -> None:
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
-        ("kind=other network=2d_torus max_chips=32", (4, 0, 2)),  # 4 by 8: both axes wrap
-        ("kind=other network=2d_torus max_chips=64", (8, 0, 2)),
-        ("kind=other network=3d_torus max_chips=512", (8, 1, 2)),
-        ("kind=other network=ring max_chips=12", (12, 0, 2)),
+        ("kind=other network=2d_torus max_chips=32", (4, 0, 1)),  # 4 by 8: both axes wrap
+        ("kind=other network=2d_torus max_chips=64", (8, 0, 1)),
+        ("kind=other network=3d_torus max_chips=512", (8, 1, 1)),
+        ("kind=other network=ring max_chips=12", (12, 0, 1)),
         ("kind=tpu network=3d_torus max_chips=4096", (4, 1, 4)),
         ("kind=tpu network=2d_torus max_chips=256", (16, 0, 4)),
-        ("kind=gpu network=switch max_chips=8", (None, None, None)),
+        ("kind=gpu", (None, None, 1)),
+        ("kind=gpu network=switch max_chips=8", (None, None, 1)),
     ],
 )
 def test_a_torus_wraps_where_its_axes_do(tmp_path: Path, cells: str, expected: tuple[float | None, ...]) -> None:
@@ -131,7 +132,8 @@ def test_a_missing_number_is_not_zero(tmp_path: Path) -> None:
     """Of hardware the id and one column more are required; each figure that is not given is N/A."""
     row = row_of_csv(tmp_path, {"id": "bare", "kind": "gpu"}, "hardware")
     assert row["calibration"] == "gpu"  # the median of its kind
-    assert {value for name, value in row.items() if name not in ("name", "kind", "calibration")} == {None}
+    assert row["least_slice"] == 1  # chips are joined in any number unless they are a TPU's
+    assert {v for name, v in row.items() if name not in ("name", "kind", "calibration", "least_slice")} == {None}
 
 
 @pytest.mark.parametrize("kind", LOADERS)

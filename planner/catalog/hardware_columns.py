@@ -78,7 +78,7 @@ _FIELDS = (
     _network("peer_share", "Share of a chip's egress that leads to one other", only_on="topology=switch"),
     _network("wrap_multiple", "Multiple at which an axis wraps", kind="count", only_on="topology=torus"),
     _network("wrap_needs_all", "Wraps only if all axes do (1 or 0)", kind="flag", only_on="topology=torus"),
-    _network("least_slice", "Fewest chips of a slice of several", kind="count", unit="chip", only_on="topology=torus"),
+    Field("least_slice", "Fewest chips of a slice of several", kind="count", unit="chip", positive=True),
     # The scale-out network and the host
     _network("dcn_bandwidth", "Scale-out egress of a chip, one-way", unit="byte/s/chip", aliases=("dcn_Bps_per_chip",)),
     _network("node_bandwidth", "Scale-out egress of a node, one-way", unit="byte/s", only_on="topology=switch"),
@@ -130,9 +130,9 @@ def _wrap_multiple(torus_axes: float, max_chips: float, kind: str | None = None)
     return float(next(side for side in range(most, 0, -1) if max_chips % side == 0))
 
 
-def _least_slice(torus_axes: float, kind: str | None = None) -> Value:
-    """Of a TPU of several axes four, 2 by 2; of a ring two."""
-    return 4.0 if kind == _TPU and torus_axes > 1 else 2.0
+def _least_slice(torus_axes: float | None = None, kind: str | None = None) -> Value:
+    """Four on a TPU of several axes, 2 by 2; else one, as any number is joined."""
+    return 4.0 if kind == _TPU and torus_axes and torus_axes > 1 else 1.0
 
 
 def _calibration(kind: str | None = None, topology: str | None = None) -> Value:
