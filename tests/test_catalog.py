@@ -95,7 +95,7 @@ def test_blank_cells_follow_from_others(tmp_path: Path, case: str) -> None:
     [
         "id=tpu-v5p kind=tpu flops_bf16=459e12 hbm_Bps=2.765e12 hbm_bytes=102005473280 ici_links=6"
         " ici_link_Bps_unidirectional=1e11 ici_topology=3d_torus scaleup_domain_max_chips=8960"
-        " dcn_Bps_per_chip=6.25e9 price_usd_per_chip_hour=4.2",
+        " dcn_Bps_per_chip=6.25e9 price_usd_per_chip_hour=4.2 least_slice=2",
         "id=h100-sxm flops_fp8=1978.9e12 scaleup_egress_Bps_per_chip=450e9 ici_topology=switch tdp_W=700"
         " scaleup_domain_max_chips=8 dcn_Bps_per_chip=50e9 host_pcie_Bps_unidirectional=64e9",
     ],
@@ -109,11 +109,31 @@ def test_data_sheet_names_of_hardware(tmp_path: Path, cells: str) -> None:
     assert len(numbers) > len(cells.split()) - 3
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ("kind=other network=2d_torus max_chips=32", (4, 0, 1)),  # 4 by 8: both axes wrap
+        ("kind=other network=2d_torus max_chips=64", (8, 0, 1)),
+        ("kind=other network=3d_torus max_chips=512", (8, 1, 1)),
+        ("kind=other network=ring max_chips=12", (12, 0, 1)),
+        ("kind=tpu network=3d_torus max_chips=4096", (4, 1, 4)),
+        ("kind=tpu network=2d_torus max_chips=256", (16, 0, 4)),
+        ("kind=gpu", (None, None, 1)),
+        ("kind=gpu network=switch max_chips=8", (None, None, 1)),
+    ],
+)
+def test_a_torus_wraps_where_its_axes_do(tmp_path: Path, cells: str, expected: tuple[float | None, ...]) -> None:
+    """An axis as long as the shortest of the whole torus wraps, of TPUs one of cubes; their slices have four chips."""
+    row = row_of_csv(tmp_path, pairs(f"id=mine {cells}"), "hardware")
+    assert (row["wrap_multiple"], row["wrap_needs_all"], row["least_slice"]) == expected
+
+
 def test_a_missing_number_is_not_zero(tmp_path: Path) -> None:
     """Of hardware the id and one column more are required; each figure that is not given is N/A."""
     row = row_of_csv(tmp_path, {"id": "bare", "kind": "gpu"}, "hardware")
     assert row["calibration"] == "gpu"  # the median of its kind
-    assert {value for name, value in row.items() if name not in ("name", "kind", "calibration")} == {None}
+    assert row["least_slice"] == 1  # chips are joined in any number unless they are a TPU's
+    assert {v for name, v in row.items() if name not in ("name", "kind", "calibration", "least_slice")} == {None}
 
 
 @pytest.mark.parametrize("kind", LOADERS)

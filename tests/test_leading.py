@@ -276,6 +276,15 @@ def test_why_goes_down_as_far_as_asked() -> None:
     assert both.endswith(calc(*SERVING, "--why", "kv_time", "--depth", "1"))
 
 
+def test_what_a_branch_that_is_not_taken_lacks_is_not_missing(tmp_path: Path) -> None:
+    """A chip of a node of 144 without bandwidths: eight chips need no network between nodes, which isn't asked for."""
+    path = tmp_path / "mine.csv"
+    path.write_text("id,network,max_chips\nmine,switch,144\n")
+    words = ("calc", "collectives", "-H", "mine", "--hardware-csv", path, "--set")
+    assert "node_bandwidth" not in command(*words, "n_chips=8")
+    assert "node_bandwidth" in command(*words, "n_chips=288")
+
+
 def test_why_memory_cannot_be_told(tmp_path: Path) -> None:
     """A chip without memory: the line below what fits says what is missing, once."""
     path = tmp_path / "bare.csv"

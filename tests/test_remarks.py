@@ -11,7 +11,7 @@ import pytest
 from planner.formulas import expected
 from planner.number_text import within
 from planner.workbook import layout
-from tests.commands import run
+from tests.commands import command, run
 from tests.first_screens import SERVING, TRAINING, calc
 from tests.short_data import of_few_rows
 from tests.workbooks import sheet_of
@@ -244,6 +244,8 @@ def test_caches_on_their_way_set_the_rate_where_they_take_longest() -> None:
     ("chip", "chips", "said"),
     [
         ("tpu-v6e", "n_chips=12", "No slice of this chip has 12 chips: the next larger has 16."),
+        ("tpu-v6e", "n_chips=2", "No slice of this chip has 2 chips: the next larger has 4."),
+        ("tpu-v7x", "n_chips=2", "No slice of this chip has 2 chips: the next larger has 4."),
         ("tpu-v6e", "n_chips=24 n_slices=2", "No slice of this chip has 12 chips: the next larger has 16."),
         ("tpu-v4", "n_chips=48", "No slice of this chip has 48 chips: the next larger has 64."),
         ("tpu-v5p", "n_chips=96", "No slice of this chip has 96 chips: the next larger has 128."),
@@ -268,6 +270,7 @@ def test_a_number_of_chips_that_no_slice_has_is_told(chip: str, chips: str, said
         ("tpu-v6e", "n_chips=512 n_slices=2"),
         ("tpu-v6e", "n_chips=64 slice_x=8 slice_y=8"),
         ("tpu-v6e", "n_chips=1"),
+        ("tpu-v5p", "n_chips=2 slice_x=2"),
         ("tpu-v5p", "n_chips=192"),
         ("h100-sxm", "n_chips=12"),
     ],
@@ -277,6 +280,32 @@ def test_nothing_is_told_of_slices_that_there_are(chip: str, chips: str) -> None
     text = calc("training", "-m", "llama3-8b", "-H", chip, "--set", *chips.split())
     assert "No slice" not in text
     assert "taken for rings" not in text
+
+
+@pytest.mark.parametrize("template", ["inference -m llama3-8b", "training -m llama3-8b", "collectives"])
+def test_nodes_without_a_network_are_told(template: str) -> None:
+    """GeForce has no network between nodes; within one, or where it is given, or not needed, nothing is told."""
+    words = [*template.split(), "-H", "rtx-4090", "--set"]
+    said = "16 chips are on 2 nodes of 8, and the hardware table has no network between nodes of this chip"
+    assert f"{said}: set node_bandwidth, such as 12.5GB/s for a card of 100 Gbit/s." in calc(*words, "n_chips=16")
+    assert "nodes of" not in calc(*words, "n_chips=8")
+    assert said not in calc(*words, "n_chips=16", "node_bandwidth=12.5GB/s")
+
+
+def test_replicas_need_no_network_between_nodes() -> None:
+    """Two groups of eight that share nothing send nothing to each other."""
+    assert "nodes of" not in calc("inference", "-m", "llama3-8b", "-H", "rtx-4090", "--set", "n_chips=16",
+                                  "serve_data=2", "batch=16")  # fmt: skip
+
+
+def test_a_server_of_bridged_pairs_is_told_how_to_say_so() -> None:
+    """Bridges join two RTX 3090; the inputs that are told make a plan of eight over PCIe that passes its checks."""
+    words = ["calc", "inference", "-m", "llama3-70b", "-H", "rtx-3090", "--set", "n_chips=8"]
+    told = "set topology=switch node_size=8 peer_share=1 link_bandwidth=32GB/s"
+    said = command(*words)
+    assert told in said
+    assert "Check failed" in said
+    assert "Check failed" not in command(*words, *told.split()[1:])
 
 
 def test_serving_and_reports_tell_of_slices_too(tmp_path: Path) -> None:

@@ -123,6 +123,15 @@ def test_the_fewest_chips_are_all_of_them(wheres, aims, overs, apart):
     assert len(set(found)) > 3 if apart is None else set(found) == apart
 
 
+@pytest.mark.parametrize(("chip", "has_pairs"), [("tpu-v5e", False), ("tpu-v5p", True), ("h100-sxm", True)])
+def test_serving_is_searched_over_slices_that_there_are(chip, has_pairs):
+    """No slice of v5e has two chips; v5p has machines of two, and a switch joins any number."""
+    wanted = asked("inference", "llama3-8b", [chip], ())
+    tried = layout_space.space(wanted, wanted.subjects[0], alone=False).axes[0].columns
+    assert {1, 4, 8} <= set(tried["n_chips"])
+    assert (2 in tried["n_chips"], 2 in tried["prefill_chips"]) == (has_pairs, has_pairs)
+
+
 def test_chips_that_prefill_alone_may_have_smaller_groups_than_those_that_decode():
     """Of 16 H100 that prefill beside four groups of four, eight pairs are cheapest, as trying each size finds."""
     settings = ["n_chips=16", "serve_tensor=4", "serve_data=4", "serve_pipeline=1", "batch=96", "prefill_chips=16"]

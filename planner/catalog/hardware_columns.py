@@ -15,6 +15,8 @@ from planner.catalog.columns import Field, Value, with_rules
 _TORUS_AXES = {"ring": 1.0, "2d_torus": 2.0, "3d_torus": 3.0}
 _NETWORKS = (*_TORUS_AXES, "switch", "mesh", "pcie", "dragonfly", "boardfly", "wafer")
 _NODES = ("switch", "mesh", "pcie")  # networks of a node's chips: each reaches every other in one hop
+_TPU = "tpu"  # the kind of chips that are rented in slices
+_CUBED = 3.0  # axes of a torus that is made of cubes
 _CUBE = 4.0  # a TPU slice in three dimensions is made of 4 x 4 x 4 cubes, whose axes optical switches close
 
 
@@ -76,6 +78,7 @@ _FIELDS = (
     _network("peer_share", "Share of a chip's egress that leads to one other", only_on="topology=switch"),
     _network("wrap_multiple", "Multiple at which an axis wraps", kind="count", only_on="topology=torus"),
     _network("wrap_needs_all", "Wraps only if all axes do (1 or 0)", kind="flag", only_on="topology=torus"),
+    Field("least_slice", "Fewest chips of a slice of several", kind="count", unit="chip", positive=True),
     # The scale-out network and the host
     _network("dcn_bandwidth", "Scale-out egress of a chip, one-way", unit="byte/s/chip", aliases=("dcn_Bps_per_chip",)),
     _network("node_bandwidth", "Scale-out egress of a node, one-way", unit="byte/s", only_on="topology=switch"),
@@ -117,19 +120,24 @@ def _peer_share(topology: str, network: str | None = None, node_size: float | No
     return 1 / (node_size - 1) if network == "mesh" and node_size and node_size > 1 else 1.0
 
 
-def _wrap_multiple(network: str, max_chips: float, kind: str | None = None) -> Value:
-    """The whole ring; on a TPU 4 in three dimensions, and the side of the pod in two; else N/A."""
-    if network == "ring":
-        return max_chips
-    if kind != "tpu":
-        return None
-    side = float(math.isqrt(int(max_chips)))
-    return {"3d_torus": _CUBE, "2d_torus": side if side * side == max_chips else None}.get(network)
+def _wrap_multiple(torus_axes: float, max_chips: float, kind: str | None = None) -> Value:
+    """On a TPU of three axes the side of a cube; else of the whole torus the shortest axis, where it is as even as can
+    be: the ring itself, 16 of 256 chips in two dimensions, 4 of 32.
+    """
+    if kind == _TPU and torus_axes == _CUBED:
+        return _CUBE
+    most = math.floor(max_chips ** (1 / torus_axes) * (1 + 1e-9))
+    return float(next(side for side in range(most, 0, -1) if max_chips % side == 0))
+
+
+def _least_slice(torus_axes: float | None = None, kind: str | None = None) -> Value:
+    """Four on a TPU of several axes, 2 by 2; else one, as any number is joined."""
+    return 4.0 if kind == _TPU and torus_axes and torus_axes > 1 else 1.0
 
 
 def _calibration(kind: str | None = None, topology: str | None = None) -> Value:
     """The calibration of its kind, the median for chips without published runs."""
-    return "tpu" if kind == "tpu" or (not kind and topology == "torus") else "gpu"
+    return "tpu" if kind == _TPU or (not kind and topology == "torus") else "gpu"
 
 
 # The value of a blank cell, computed from other columns of its row; None is N/A.
@@ -146,7 +154,8 @@ _RULES: dict[str, Callable[..., Value]] = {
     "node_size": lambda topology, max_chips: max_chips if topology == "switch" else None,
     "peer_share": _peer_share,
     "wrap_multiple": _wrap_multiple,
-    "wrap_needs_all": lambda network, wrap_multiple: float(network == "3d_torus"),  # noqa: ARG005 (N/A where that is)
+    "wrap_needs_all": lambda torus_axes: float(torus_axes == _CUBED),
+    "least_slice": _least_slice,
     "dcn_bandwidth": lambda node_bandwidth, node_size: node_bandwidth / node_size,
     "node_bandwidth": lambda dcn_bandwidth, node_size: dcn_bandwidth * node_size,
     **dict.fromkeys(

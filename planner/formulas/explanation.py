@@ -4,7 +4,7 @@ precedents down to inputs and sources.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from planner import terminal_table
@@ -13,6 +13,7 @@ from planner.catalog.checked_table import TABLES
 from planner.formulas.binding import constraint, what_binds
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.lookups import only_on
+from planner.formulas.reached import names_read, node
 from planner.formulas.template import BY_ID, CALCULATED, LOOKUPS, Row
 
 TOPOLOGY = "topology"
@@ -87,7 +88,9 @@ def missing(results: Results, names: Iterable[str]) -> list[str]:
 
 def blanks(results: Results, names: Iterable[str]) -> list[Row]:
     """These inputs and lookups themselves."""
-    leaves = [row for row in _causes(results, names) if row.kind in ("input", *LOOKUPS)]
+    needed = {row.name for row in _causes(results, names, _unknown)}
+    leaves = [row for row in _causes(results, names, _unknown_anywhere) if row.kind in ("input", *LOOKUPS)]
+    leaves = [row for row in leaves if row.name in needed or _setting(results, row)]  # a setting may take the branch
     return [row for row in leaves if not _elsewhere(results, row)]
 
 
@@ -102,22 +105,37 @@ def reasons(results: Results, names: Iterable[str]) -> dict[str, str]:
     """For each row that is N/A, why: what is missing, or the formula that gives N/A."""
     unknown = [name for name in names if results.value(name) is None]
     return {
-        name: ", ".join(missing(results, [name]) or _phrases(results, _causes(results, [name]))) for name in unknown
+        name: ", ".join(missing(results, [name]) or _phrases(results, _causes(results, [name], _unknown)))
+        for name in unknown
     }
 
 
-def _causes(results: Results, names: Iterable[str]) -> Iterator[Row]:
-    """The rows where the N/A of some rows begins: they are N/A but their precedents aren't."""
+def _causes(results: Results, names: Iterable[str], unknown_of: Callable[[Results, Row], list[str]]) -> Iterator[Row]:
+    """The rows where the N/A of some rows begins: they are N/A but the precedents that count aren't."""
     waiting = list(dict.fromkeys(name for name in names if results.value(name) is None))
     seen = set(waiting)
     while waiting:
         row = results.template.row(waiting.pop(0))
-        reads = () if row.name in results.given else row.reads
-        unknown = [name for name in reads if results.value(name) is None]
+        unknown = unknown_of(results, row)
         waiting += [name for name in unknown if name not in seen]
         seen |= set(unknown)
         if not unknown:
             yield row
+
+
+def _unknown_anywhere(results: Results, row: Row) -> list[str]:
+    """The precedents of a row that are N/A; none if it is typed."""
+    return [] if row.name in results.given else [name for name in row.reads if results.value(name) is None]
+
+
+def _unknown(results: Results, row: Row) -> list[str]:
+    """The precedents of a row that are N/A, without those of an IF's branch that isn't taken; none if it is typed."""
+    unknown = _unknown_anywhere(results, row)
+    if not unknown or row.kind not in CALCULATED:
+        return unknown
+    known = {name: node(value) for name in row.reads if (value := results.value(name)) is not None}
+    read = names_read(row.formula, known)
+    return [name for name in unknown if name in read] or unknown  # what is multiplied by 0 isn't read, but N/A
 
 
 def _phrases(results: Results, rows: Iterable[Row]) -> list[str]:

@@ -45,6 +45,16 @@ def reached(
     return found
 
 
+def names_read(formula: str, known: Mapping[str, Number | Text | Name]) -> set[str]:
+    """The names that a row's formula reads, where those of its names that are `known` are."""
+    return _reduced(formula, tuple(known.items()))[1]
+
+
+def node(value: float | str) -> Number | Text:
+    """A known number or text, as in a formula."""
+    return Text(0, 0, value) if isinstance(value, str) else Number(0, 0, value)
+
+
 def _meant(name: str, known: Mapping[str, Number | Text | Name]) -> str:
     """The row that a name repeats; itself if it repeats none."""
     value = known.get(name)

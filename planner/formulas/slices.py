@@ -1,4 +1,4 @@
-"""Slices of a torus: which numbers of chips they have, and what a plan of another number, or of lines, should tell."""
+"""Slices of a torus, and nodes: which numbers of chips they have, and what a plan of another number should tell."""
 
 from __future__ import annotations
 
@@ -17,10 +17,17 @@ OF_SLICES = (
     "max_chips",
     "wrap_multiple",
     "wrap_needs_all",
+    "least_slice",
     "n_slices",
 )  # rows that determine slice sizes
 SLICED = "tpu"
 """The kind of chips that are rented in slices."""
+
+CARD = "12.5GB/s for a card of 100 Gbit/s"
+LANES = "32GB/s (PCIe 4.0 of 16 lanes)"
+PAIR = 2.0  # chips that a bridge links
+TIMES = ("step_time_lower_bound", "decode_step_time_bound", "all_gather_time_bound")
+"""Rows of which a plan of several chips has one: what it takes at least, communication included."""
 
 Known = Callable[[str], Value]
 """From the name of a row to its value in a plan; None for N/A, and if there is no such row."""
@@ -29,21 +36,26 @@ Known = Callable[[str], Value]
 def slice_sizes(value: Known) -> np.ndarray | None:
     """The possible numbers of chips of a plan's slices, ascending; None for a chip without a torus.
 
-    A slice has a power of two; on a torus of cubes, from one cube on, a multiple of cubes.
+    A slice has one chip or a power of two, from the fewest that are joined on; on a torus of cubes, from one cube on, a
+    multiple of cubes.
     """
-    topology, axes, most, multiple, is_cubes, slices = (value(name) for name in OF_SLICES)
+    topology, axes, most, multiple, is_cubes, least, slices = (value(name) for name in OF_SLICES)
     if topology != "torus":
         return None
     if not (isinstance(axes, float) and isinstance(most, float) and isinstance(multiple, float)):
         return None
     cube = multiple**axes if is_cubes else most
     sizes = np.union1d(2.0 ** np.arange(np.log2(min(cube, most)) + 1), cube * np.arange(1, most // cube + 1))
+    if isinstance(least, float):
+        sizes = sizes[(sizes == 1) | (sizes >= least)]
     return sizes * (slices if isinstance(slices, float) else 1.0)
 
 
 def of_the_slice(value: Known, kind: str, chip: str = "this chip") -> Iterator[str]:
     """A sentence if no slice has a plan's chips; `kind` is its chip's. A check tells of more than a pod has."""
     sizes, chips, slices = slice_sizes(value), value(CHIPS), value("n_slices") or 1.0
+    if value("pools_share_slice") == 1:  # and chips that prefill lie in it too
+        chips = value("slice_chips")
     if kind != SLICED or sizes is None or not isinstance(chips, float) or not isinstance(slices, float):
         return
     if chips < sizes[-1] and chips not in sizes:
@@ -64,4 +76,23 @@ def of_rings(value: Known, kind: str) -> Iterator[str]:
         yield (
             f"Axes of a slice are taken for rings, and in one of {each:,.0f} chips some are lines, of half the "
             f"bandwidth: set its shape, such as {' '.join(shape)}."
+        )
+
+
+def of_nodes(value: Known) -> Iterator[str]:
+    """A sentence if a plan's chips are more than are linked, and its table doesn't say what joins them.
+
+    Of a node without a network to others, if no time is known without it; of pairs on a bridge, in a server.
+    """
+    chips, room, most = value(CHIPS), value("node_size"), value("max_chips")
+    is_alone = value("node_bandwidth") is None and all(value(name) is None for name in TIMES)
+    if isinstance(chips, float) and isinstance(room, float) and is_alone and chips > room:
+        yield (
+            f"{chips:,.0f} chips are on {math.ceil(chips / room):,} nodes of {room:,.0f}, and the hardware table has "
+            f"no network between nodes of this chip: set node_bandwidth, such as {CARD}."
+        )
+    if isinstance(chips, float) and most == PAIR < chips and value("topology") == "torus":
+        yield (
+            f"This chip's own links join {most:.0f}. In a server whose PCIe joins {chips:,.0f}, set topology=switch "
+            f"node_size={chips:.0f} peer_share=1 link_bandwidth={LANES}."
         )

@@ -13,8 +13,7 @@ from planner.book.plan import Quantity, Scenario
 from planner.catalog import Value, calibrations
 from planner.formulas import expected, library
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, Headline, leaders, leading, memory_check
-from planner.formulas.reached import reached
-from planner.formulas.text import Number, Text
+from planner.formulas.reached import node, reached
 from planner.report.assumptions import described
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
@@ -149,7 +148,7 @@ def _depended_on(replay: Replay) -> set[str]:
     """The rows on which a scenario's results depend, with all but the calibrated numbers as they are."""
     rows = replay.template.by_name
     known = {
-        name: Text(0, 0, value) if isinstance(value, str) else Number(0, 0, value)
+        name: node(value)
         for name, value in replay.given.items()
         if isinstance(value, (str, float)) and rows[name].kind != "calibration"
     }

@@ -17,7 +17,7 @@ WAYS = ("serve_tensor", "serve_data", "serve_expert", "serve_pipeline")
 NAMES = ("n_chips", *WAYS, "tensor_axes")
 SPLIT = ("prefill_chips", "prefill_tensor")  # chips dedicated to prefill, separate from those that decode
 COPIES = "redundant_experts"  # copies count as experts
-READ = ("n_chips", "n_layers", "n_experts", COPIES, *layout_rules.LINKS)
+READ = ("n_chips", "n_layers", "n_experts", COPIES, "least_slice", *layout_rules.LINKS)
 OWN = {*NAMES, *SPLIT}  # the inputs that layouts set, or keep as given
 MOST_CHIPS = 512  # most chips tried if no number is given
 MOST_TIMES = 4  # largest ratio of prefill chips to decode chips, and vice versa
@@ -25,9 +25,11 @@ BATCHES = np.unique(np.concatenate([2.0 ** np.arange(17), 3 * 2.0 ** np.arange(1
 
 
 def chip_counts(values: Values) -> list[float]:
-    """The numbers of chips to try: powers of two, on a torus up to its largest slice."""
-    most = values.get("max_chips") if values.get("topology") == "torus" else None
-    return _powers(min(MOST_CHIPS, most) if isinstance(most, float) else MOST_CHIPS)
+    """The numbers of chips to try: powers of two, on a torus those of slices."""
+    if values.get("topology") != "torus":
+        return _powers(MOST_CHIPS)
+    most, least = (layout_rules.number(values, name) for name in ("max_chips", "least_slice"))
+    return [each for each in _powers(min(MOST_CHIPS, most or MOST_CHIPS)) if each == 1 or each >= least]
 
 
 def _powers(most: float) -> list[float]:

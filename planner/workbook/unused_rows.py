@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.formulas.reached import reached
+from planner.formulas.reached import node, reached
 from planner.formulas.template import Template
 from planner.formulas.text import Name, Number, Text
 from planner.workbook.build_plan import BuildPlan
@@ -34,7 +34,7 @@ def _at_default(plan: BuildPlan) -> Iterator[tuple[str, Number | Text]]:
             counts = section.is_closed or default in NEUTRAL
             is_kept = all(scenario.values.get(row.name, default) == default for scenario in plan.scenarios)
             if default is not None and counts and is_kept:
-                yield row.name, Text(0, 0, default) if isinstance(default, str) else Number(0, 0, default)
+                yield row.name, node(default)
 
 
 def _of_all_models(plan: BuildPlan, template: Template) -> Iterator[tuple[str, Number]]:
