@@ -81,11 +81,11 @@ def test_the_operations_are_the_work_of_a_prompt(model: str) -> None:
     assert flops["attention"] == pytest.approx(plan.number("prefill_attention_flops"), rel=1e-12)
 
 
-@pytest.mark.parametrize("is_causal", [0, 1])
+@pytest.mark.parametrize(("is_causal", "n_mtp_layers"), [(0, 0), (1, 0), (0, 2), (1, 2)])
 @pytest.mark.parametrize("model", MODELS)
-def test_the_operations_are_the_work_of_a_training_step(model: str, is_causal: int) -> None:
-    """All microbatches of all copies together: matmuls with their backward, attention over the keys that it sees."""
-    plan, flops, _ = told(model, "training", is_causal=is_causal)
+def test_the_operations_are_the_work_of_a_training_step(model: str, is_causal: int, n_mtp_layers: int) -> None:
+    """All microbatches of all copies: matmuls with their backward, attention over its keys, prediction layers too."""
+    plan, flops, _ = told(model, "training", is_causal=is_causal, n_mtp_layers=n_mtp_layers)
     assert flops["matmul"] == pytest.approx(plan.number("matmul_train_flops"), rel=1e-4)
     assert flops["attention"] == pytest.approx(plan.number("attention_train_flops"), rel=1e-12)
 
