@@ -14,11 +14,9 @@ from planner.formulas.lookups import facts
 from planner.report.contents import ScenarioSummary
 from planner.report.documents import markdown
 from planner.report.report_data import report_data
-from planner.workbook.book import build
-from planner.workbook.scenarios import plan_of
 from tests.commands import run
 from tests.test_report import overwritten
-from tests.workbooks import by_name, cached, few_rows, smaller, write_small
+from tests.workbooks import by_name, cached, few_rows, write_scenarios, write_small
 
 MOVED = re.compile(r"([^→]+) \((?:\w+)\) ([\d,]+) → ([\d,]+)(?:, with .+)?: (.+)")
 
@@ -26,12 +24,11 @@ MOVED = re.compile(r"([^→]+) \((?:\w+)\) ([\d,]+) → ([\d,]+)(?:, with .+)?: 
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workbook of plans that serve on eight chips: two that fail, one that fits, one on a chip without a price."""
-    folder, few = tmp_path_factory.mktemp("serving"), few_rows(("llama3-70b", "deepseek-v3"), ("h100-sxm", "gb300"))
-    path, scenarios = folder / "plan.xlsx", folder / "scenarios.csv"
+    path: Path = tmp_path_factory.mktemp("serving") / "plan.xlsx"
     rows = ("a,llama3-70b,h100-sxm,8,2048", "b,deepseek-v3,h100-sxm,8,", "c,llama3-70b,h100-sxm,8,1",
             "d,llama3-70b,gb300,8,")  # fmt: skip
-    scenarios.write_text("\n".join(["id,model,hardware,n_chips,batch", *rows]))
-    path.write_bytes(build(smaller(plan_of((), (), ["inference"], scenarios, (), few))))
+    few = few_rows(("llama3-70b", "deepseek-v3"), ("h100-sxm", "gb300"))
+    write_scenarios(path, ["id,model,hardware,n_chips,batch", *rows], ["inference"], few)
     return path
 
 
@@ -137,11 +134,9 @@ def test_what_mends_a_target_was_tried(tmp_path: Path) -> None:
     """
     columns = "n_chips,batch,request_rate,prompt_len,generate_len,context_len,target_first_token_time,target_token_time"
     plans = ("8,256,10,4000,500,4500,0.2,0.05", "8,256,10,4000,500,4500,0.3,0.2")
-    scenarios, path = tmp_path / "scenarios.csv", tmp_path / "plan.xlsx"
+    path, few = tmp_path / "plan.xlsx", few_rows(("llama3-70b",), ("h100-sxm",))
     rows = (f"{name},llama3-70b,h100-sxm,{values}" for name, values in zip("ab", plans, strict=True))
-    scenarios.write_text("\n".join([f"id,model,hardware,{columns}", *rows]))
-    few = few_rows(("llama3-70b",), ("h100-sxm",))
-    path.write_bytes(build(smaller(plan_of((), (), ["fleet"], scenarios, (), few))))
+    write_scenarios(path, [f"id,model,hardware,{columns}", *rows], ["fleet"], few)
     grid = cached(path)
     at = by_name(grid, "Dashboard")["verdict.change"]
     for column, scenario, values in zip("FG", report_data(path).scenarios, plans, strict=True):

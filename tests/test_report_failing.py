@@ -20,7 +20,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.short_data import of_few_rows
-from tests.workbooks import few_rows, smaller, write_small
+from tests.workbooks import build_small, few_rows, write_small
 
 GIB = 2**30
 OWN_COLUMNS = "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source,max_context"
@@ -178,7 +178,7 @@ def test_a_model_of_ones_own_has_no_published_count(tmp_path: Path) -> None:
         own.write_text(f"{OWN_COLUMNS}\ntiny,2,256,1024,4,2,64,32000,true,true,Our own sketch,{context}\n")
         path, databases = tmp_path / f"{name}.xlsx", Databases(models_csv=own)
         plan = plan_of(["tiny"], ["h100-sxm"], ["inference"], None, ("prompt_len=4096", "context_len=8192"), databases)
-        path.write_bytes(build(smaller(plan)))
+        path.write_bytes(build_small(plan))
         report = report_data(path)
         told[name] = [check.label for check in report.untold]
         assert (report.scenarios[0].untold > 0) == bool(told[name])

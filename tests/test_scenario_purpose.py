@@ -25,7 +25,6 @@ from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import ID
 from planner.update.update import update_file
 from planner.workbook import dashboard_charts
-from planner.workbook.book import build
 from planner.workbook.memory import remembered
 from planner.workbook.scenarios import plan_of
 from planner.workbook.sweep_sheet import FAILING_WIDTH, WORDS_WIDTH
@@ -34,7 +33,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.xmltree import every
 from tests.commands import run
 from tests.libreoffice import needs_libreoffice, saved
-from tests.workbooks import SheetsOf, agree, edit, row_of, smaller
+from tests.workbooks import SheetsOf, agree, build_small, edit, row_of
 
 SERVES, TRAINS = "mine_on_tpu_v5e", "trained"
 EXPECTED = ("decode_step_time_expected", "step_time_expected", "train_cost_expected")
@@ -56,7 +55,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     (folder / "my_models.csv").write_text(f"{titles}\n{mine}\n", encoding="utf-8")
     plan = plan_of(["mine"], ["tpu-v5e"], ["inference"], None, ["n_chips=4", "batch=8"],
                    Databases(folder / "my_models.csv"))  # fmt: skip
-    return build(smaller(plan))
+    return build_small(plan)
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +206,7 @@ def test_the_waterfall_draws_the_parts_of_both_workloads(drawn: SheetsOf) -> Non
 def test_the_waterfall_grows_with_a_workload_of_more_parts(tmp_path: Path) -> None:
     """A fleet has five parts, a training step eight: the chart that was there draws them all."""
     path = tmp_path / "plan.xlsx"
-    path.write_bytes(build(smaller(plan_of(["llama3-8b"], ["h100-sxm"], ["fleet"], None, ["n_chips=8"]))))
+    path.write_bytes(build_small(plan_of(["llama3-8b"], ["h100-sxm"], ["fleet"], None, ["n_chips=8"])))
     _, before, end = waterfall(SheetsOf(path))
     done = run("scenario", "add", path, "Trained", "--workload", "Training", "-H", "tpu-v5p", "--set", "n_chips=512")
     assert done.exit_code == 0, done.output
@@ -359,6 +358,6 @@ def test_nothing_is_to_update_then(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Nor where the charts over all scenarios need more room for one more: adding its sheets gives it to them."""
     monkeypatch.setattr(dashboard_charts, "ROWS_EACH", dashboard_charts.ROWS_EACH * 10)
     path = tmp_path / "plan.xlsx"
-    path.write_bytes(build(smaller(plan_of(["llama3-8b"], ["tpu-v5e"], ["inference"], None, ["n_chips=4"]))))
+    path.write_bytes(build_small(plan_of(["llama3-8b"], ["tpu-v5e"], ["inference"], None, ["n_chips=4"])))
     add(path, "Trained", "--workload", "training", "-H", "tpu-v5p", "--set", "n_chips=512")
     assert not update_file(path)[0].is_needed

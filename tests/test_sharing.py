@@ -15,7 +15,7 @@ from planner.workbook.scenarios import plan_of
 from planner.workbook.template_rows import included_first, same_rows, shares
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
-from tests.workbooks import by_name, cached, few_rows, smaller
+from tests.workbooks import build_small, by_name, cached, few_rows
 
 FEW = few_rows(("llama3-70b",), ("tpu-v5p",))
 
@@ -82,7 +82,7 @@ def test_every_row_of_every_template_is_in_the_workbook(tmp_path: Path) -> None:
     """Each row of a template stands on its sheet or on that of a template it includes, and is computed on one."""
     path = tmp_path / "plan.xlsx"
     plan = plan_of(["llama3-70b"], ["tpu-v5p"], ["inference", "training", "transformer"], None, ["n_chips=16"], FEW)
-    path.write_bytes(build(smaller(plan)))
+    path.write_bytes(build_small(plan))
     sheets = {template.name: by_name(cached(path), plan.sheets[template.name]) for template in plan.templates}
     live = parse_sheets(Package.read(path))
     assert [template.name for template in plan.templates] == ["transformer", "inference", "training"]
@@ -101,7 +101,7 @@ def test_a_failed_check_counts_once(tmp_path: Path) -> None:
     path = tmp_path / "plan.xlsx"
     plan = plan_of(["llama3-70b"], ["tpu-v5p"], ["transformer", "training", "inference"], None,
                    ["n_chips=16", "n_moe_layers=100", "n_experts=8", "workload=inference"], FEW)  # fmt: skip
-    path.write_bytes(build(smaller(plan)))
+    path.write_bytes(build_small(plan))
     grid = cached(path)
     rows = by_name(grid, "Checks")
     checks = [
