@@ -173,14 +173,11 @@ def test_what_part_of_a_cost_is_unknown_matters(tmp_path: Path) -> None:
     """Of an owned chip with an unknown price the power is paid too: what is saved depends on that price, and no
     saving is said.
     """
-    path = tmp_path / "plan.xlsx"
-    owned = {"price_basis": "owned", "electricity_price": 1e-7}
-    for price, is_said in ((30_000, True), ("N/A", False)):
-        write_small(
-            path, ["llama3-8b"], ["h100-sxm"], ["inference"], n_chips=8, batch=8, capital_per_chip=price, **owned
-        )
-        (scenario,) = report_data(path).scenarios
-        assert bool(scenario.changes) == is_said, price
+    path, few = tmp_path / "plan.xlsx", few_rows(("llama3-8b",), ("h100-sxm",))
+    titles = "id,model,hardware,n_chips,batch,price_basis,electricity_price,capital_per_chip"
+    lines = (f"price_{price[:1]},llama3-8b,h100-sxm,8,8,owned,1e-7,{price}" for price in ("30000", "N/A"))
+    write_scenarios(path, [titles, *lines], ["inference"], few)
+    assert [bool(scenario.changes) for scenario in report_data(path).scenarios] == [True, False]
 
 
 def test_an_edited_formula_is_not_told_a_change(
@@ -226,8 +223,8 @@ def test_the_time_that_suffers_most_is_said(tmp_path: Path) -> None:
 
 def test_chips_of_a_slice_stay_a_slice(tmp_path: Path) -> None:
     """Three cubes of v5p are not halved: no slice has 96 chips. Four are."""
-    path = tmp_path / "plan.xlsx"
-    for chips, is_halved in ((192, False), (256, True)):
-        write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"], n_chips=chips, batch=64)
-        (scenario,) = report_data(path).scenarios
-        assert any(each.startswith("Chips") for each in scenario.changes) == is_halved, scenario.changes
+    path, few = tmp_path / "plan.xlsx", few_rows(("llama3-8b",), ("tpu-v5p",))
+    lines = ["id,model,hardware,n_chips,batch", "three,llama3-8b,tpu-v5p,192,64", "four,llama3-8b,tpu-v5p,256,64"]
+    write_scenarios(path, lines, ["inference"], few)
+    told = [scenario.changes for scenario in report_data(path).scenarios]
+    assert [any(each.startswith("Chips") for each in changes) for changes in told] == [False, True], told
