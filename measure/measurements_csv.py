@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from planner import csvfile
-from planner.csv_kinds import looks_like
+from planner.csvfile import looks_like
 from planner.errors import Place, UserError, nearest
 from planner.measure.records import SCHEMA, STATUSES, TYPES, VERSION, Measurement
 from planner.xlsx.atomic import locked, write_atomically

@@ -10,14 +10,13 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from planner import progress, regularfile, run_logs
-from planner.csv_kinds import looks_like
-from planner.errors import Place, UserError, nearest
+from planner.errors import Place, UserError, closest, nearest
 
 _CONTROLS = bytes(set(range(1, 32)) - {9, 10, 13})  # characters that a workbook can't hold
 _NONE = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")  # U+FFFE and U+FFFF, noncharacters that it can't hold either
@@ -219,3 +218,27 @@ def require(header: Sequence[str], path: Path, required: Sequence[str], known: S
         renamed = f"{hint} rename it to {missing[0]}" if hint.startswith("did you mean") else add
         remedy = looks_like(header, required) or renamed
         raise UserError(f"column {missing[0]!r} is missing", place=Place(path, 1), remedy=remedy)
+
+
+KINDS = (
+    (frozenset({"case_key", "t_median"}), "measurements", "planner backfill or planner fit"),
+    (frozenset({"template", "output", "measured"}), "runs", "planner validate or planner fit"),
+    (frozenset({"template", "output", "settings"}), "runs", "planner validate or planner fit"),
+    (frozenset({"calibration", "parameter", "value"}), "calibrations", "--calibrations"),
+    (frozenset({"scenario", "model", "hardware"}), "scenarios", "--scenarios"),
+    (frozenset({"n_layers", "d_model"}), "models", "--models"),
+    (frozenset({"hbm_bytes", "hbm_bandwidth"}), "accelerators", "--hardware-csv"),
+)
+"""The columns by which a CSV is recognized, what it holds, and what reads it; the first that fits counts."""
+LIKE = 0.8  # how alike a misspelled column is to the one that is meant
+
+
+def looks_like(header: Collection[str], wanted: Collection[str]) -> str:
+    """Which kind of CSV has these columns, if it isn't the `wanted` kind, and the option that reads it, in words.
+
+    Misspelled columns count. Blank if the kind is unknown, or the wanted one.
+    """
+    for columns, held, option in KINDS:
+        if all(column in header or closest(column, header, 1, LIKE) for column in columns):
+            return "" if columns <= set(wanted) else f"this looks like a CSV of {held}, which {option} reads"
+    return ""

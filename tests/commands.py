@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from click.testing import CliRunner, Result
 
 from planner.cli import group
@@ -14,16 +18,32 @@ def run(*words: object) -> Result:
 
 def command(*words: object) -> str:
     """What a command prints that succeeds."""
-    done = run(*words)
+    return printed_by(run(*words))
+
+
+def printed_by(done: Result) -> str:
+    """What was printed by a command that succeeded."""
     assert done.exit_code == 0, done.output
     return done.output
 
 
 def refused(*words: object) -> str:
-    """What a command says that refuses: one line, and nothing else is printed."""
-    done = run(*words)
+    """What a command says that refuses."""
+    return refusal(run(*words))
+
+
+def refusal(done: Result) -> str:
+    """What was said by a command that refused: one line, and nothing else is printed."""
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.output
     return done.stderr
+
+
+@contextmanager
+def untouched(*paths: Path) -> Iterator[None]:
+    """Meanwhile these files keep their bytes."""
+    before = [path.read_bytes() for path in paths]
+    yield
+    assert [path.read_bytes() for path in paths] == before
 
 
 def invoked(*words: object) -> tuple[int, str]:

@@ -16,7 +16,7 @@ from planner.formulas import library
 from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import by_id
 from planner.hf.store import understand
-from tests.commands import run
+from tests.commands import refusal, run
 
 FOLDER = Path(__file__).parent / "data" / "hf"
 CONFIGS = {path.stem: path for path in sorted(FOLDER.glob("[!_]*.json"))}
@@ -54,7 +54,4 @@ def add_config(config: Config | str | bytes | None, *words: str) -> Result:
 
 def refused(done: Result) -> str:
     """The one line of a refusal."""
-    assert done.exit_code == 2, done.output
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    return done.stderr.removeprefix("Error: ").rstrip()
+    return refusal(done).removeprefix("Error: ").rstrip()

@@ -15,7 +15,7 @@ from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.folders import shared_folder
 from tests.short_data import of_few_rows
-from tests.workbooks import few_rows, smaller, write_plan, write_small
+from tests.workbooks import build_small, few_rows, write_plan, write_small
 
 HOSTILE = "<script>alert('x')</script> & \"q\" | `x` **b** [l](http://evil.example/)"
 FORMULA = "=cmd|' /C calc'!A0"
@@ -50,7 +50,7 @@ def hostile_workbook() -> Path:
         csv.writer(stream).writerows(rows)
     path = folder / "hostile.xlsx"
     few = few_rows(("llama3-70b", "gemma2-27b"), ("tpu-v5e", "h100-sxm", "h20"))
-    path.write_bytes(build(smaller(plan_of((), (), ("transformer", "inference"), scenarios, (), few))))
+    path.write_bytes(build_small(plan_of((), (), ("transformer", "inference"), scenarios, (), few)))
     return path
 
 

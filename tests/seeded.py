@@ -12,13 +12,12 @@ import pytest
 from planner.book.workbook import Book
 from planner.check.findings import Fault
 from planner.check.run import check
-from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
 from tests.read_once import recalculate_once
-from tests.workbooks import few_rows, smaller
+from tests.workbooks import build_small, few_rows
 
 ALL = "FGH"  # the columns of the three scenarios
 MODELS, CHIPS = ("llama3-70b", "mixtral-8x7b"), ("tpu-v5e", "h100-sxm")
@@ -125,7 +124,7 @@ def three_scenarios(template: str) -> bytes:
     """A small workbook of one template: three scenarios, short databases, one sweep, and a few cases."""
     plan = plan_of(MODELS[:1], CHIPS, [template], None, ["n_chips=16"], few_rows(MODELS, CHIPS))
     third = replace(plan.scenarios[0], id="mixtral", model=MODELS[1], values={"n_chips": 16.0})
-    return build(smaller(replace(plan, scenarios=[*plan.scenarios, third])))
+    return build_small(replace(plan, scenarios=[*plan.scenarios, third]))
 
 
 @cache

@@ -15,14 +15,13 @@ from planner.book.added_sheets import added
 from planner.book.workbook import Book
 from planner.check.run import check
 from planner.workbook.added_sheet import FIRST_ROW, put
-from planner.workbook.book import build
 from planner.workbook.page import Live, Page
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import command
 from tests.libreoffice import needs_libreoffice, saved
-from tests.workbooks import CHIPS, MODELS, edit, few_rows, sheet_of, smaller
+from tests.workbooks import CHIPS, MODELS, build_small, edit, few_rows, sheet_of
 
 KIND = "Found"
 
@@ -30,7 +29,7 @@ KIND = "Found"
 @pytest.fixture(name="built", scope="module")
 def fixture_built() -> bytes:
     """A small workbook, of which `plan` is a copy; its Comparison has few cases."""
-    return build(smaller(plan_of((), ["tpu-v5e"], ["matmul"], None, (), few_rows(MODELS[:1], CHIPS))))
+    return build_small(plan_of((), ["tpu-v5e"], ["matmul"], None, (), few_rows(MODELS[:1], CHIPS)))
 
 
 def found(page: Page, *values: float, live: str = "") -> None:

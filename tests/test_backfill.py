@@ -13,6 +13,7 @@ from planner.compare.prediction import judge, predict
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, changed, keys, measurement, rows, typed_into
+from tests.commands import refusal, untouched
 from tests.workbooks import sheet_of
 
 MATMUL = "matmul|activation_dtype=bf16,compute_dtype=bf16,output_dtype=bf16,weight_dtype=bf16|d_in={0},d_out={0},epilogue_passes=0,n_chips=1,n_matmuls=1,tokens={0}"  # noqa: E501
@@ -75,10 +76,9 @@ def test_a_csv_of_times_alone_erases_nothing(plan: Path) -> None:
     full = measurement(keys(plan)[0])
     alone = dict.fromkeys(("run_id", "timestamp", "hardware_id", "device_kind", "jax"), "")
     assert backfill(plan, full).exit_code == 0
-    before = plan.read_bytes()
-    done = backfill(plan, measurement(full.case_key, **alone))
-    assert "1 unchanged" in done.output
-    assert plan.read_bytes() == before
+    with untouched(plan):
+        done = backfill(plan, measurement(full.case_key, **alone))
+        assert "1 unchanged" in done.output
     assert backfill(plan, measurement(full.case_key, 2e-3, **{**alone, "hardware_id": full.hardware_id})).exit_code == 0
     assert rows(plan)[0].text("run_id") == ""
 
@@ -224,9 +224,8 @@ CONSISTENT = {"flops": 1e6, "achieved_flops": 1e9, "t_min": 0.9e-3, "t_p90": 1.1
 def test_wrong_units_and_keys_are_refused(plan: Path, built: bytes, columns: dict[str, object], message: str) -> None:
     """One line that says what is wrong, and the workbook as it was."""
     given = {"case_key": keys(plan)[0], "t_median": 1e-3} | columns
-    done = backfill(plan, measurement(str(given.pop("case_key")), float(given.pop("t_median")), **given))  # type: ignore[arg-type]
-    assert done.exit_code == 2
-    assert message in re.sub(r"\s+", " ", done.output)
+    said = refusal(backfill(plan, measurement(str(given.pop("case_key")), float(given.pop("t_median")), **given)))  # type: ignore[arg-type]
+    assert message in re.sub(r"\s+", " ", said)
     assert plan.read_bytes() == built
 
 
@@ -262,6 +261,5 @@ def test_rows_of_values_are_predicted_each_and_again_with_a_new_time(plan: Path)
         assert row.number_in("measured_time") == seconds
         assert row.number_in("time_ratio") == pytest.approx(seconds / (row.number_in("predicted_time") or 0.0))
         assert row.number_in("achieved_bus_bandwidth") == pytest.approx(size * 3 / 4 / seconds)
-    before = plan.read_bytes()
-    backfill(plan, measurement(key.format(4096), 4e-5))
-    assert plan.read_bytes() == before
+    with untouched(plan):
+        backfill(plan, measurement(key.format(4096), 4e-5))

@@ -12,7 +12,7 @@ from planner.compare import comparison_sheet as comparison
 from planner.measure.records import parse_key
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, keys, measurement, rows, typed_into
-from tests.commands import refused, run
+from tests.commands import printed_by, refusal, refused, run, untouched
 from tests.test_backfill import MATMUL
 
 UNKNOWN = "is not on Hardware"
@@ -52,10 +52,9 @@ def test_a_key_that_is_none_is_told_with_its_line(plan: Path) -> None:
     """In the second row of the CSV: a label, whose key is told, and a text that nothing is called."""
     before, label = plan.read_bytes(), rows(plan)[2].text("case_label")
     for text, said in ((label, f"write its key, {keys(plan)[2]}"), ("whatever", "write the key of a case")):
-        done = backfill(plan, measurement(keys(plan)[0]), measurement(text))
-        assert done.exit_code == 2
-        assert "line 3, column case_key: " in done.output
-        assert said in done.output
+        said = refusal(backfill(plan, measurement(keys(plan)[0]), measurement(text)))
+        assert "line 3, column case_key: " in said
+        assert said in said
     assert plan.read_bytes() == before
 
 
@@ -160,11 +159,10 @@ def test_a_chip_that_no_such_row_predicts_is_refused(plan: Path) -> None:
 @pytest.mark.parametrize("text", ["nope", "qk_nope_dim", "tokens", "d_in", "dtype"])
 def test_the_name_of_a_parameter_means_no_case(plan: Path, text: str) -> None:
     """Neither measure nor record take it, nor a part of a value: one line, with the nearest labels."""
-    before = plan.read_bytes()
-    for command in (["measure", str(plan), "--case", text], ["record", str(plan), "--case", text, "--time", "1"]):
-        done = refused(*command)
-        assert "Matmul 128 bf16" in done or "Attention" in done, done
-    assert plan.read_bytes() == before
+    with untouched(plan):
+        for command in (["measure", str(plan), "--case", text], ["record", str(plan), "--case", text, "--time", "1"]):
+            done = refused(*command)
+            assert "Matmul 128 bf16" in done or "Attention" in done, done
 
 
 @pytest.mark.parametrize(
@@ -224,12 +222,9 @@ def test_a_time_of_an_unknown_device_leaves_that_of_a_known_chip(plan: Path) -> 
     backfill(plan, measurement(key, 1e-3))
     before = plan.read_bytes()
     for columns in ({"device_kind": "cpu"}, {"device_kind": "", "source": "manual"}):
-        done = backfill(plan, measurement(key, 5e-2, hardware_id="", **columns))
-        assert done.exit_code == 0
-        assert "0 updated, 0 appended, 0 unchanged, 1 skipped; nothing to write" in done.output
-        assert (
-            "1 row holds a time of tpu-v5e and the new one's device isn't known to be that: left alone" in done.output
-        )
+        said = printed_by(backfill(plan, measurement(key, 5e-2, hardware_id="", **columns)))
+        assert "0 updated, 0 appended, 0 unchanged, 1 skipped; nothing to write" in said
+        assert "1 row holds a time of tpu-v5e and the new one's device isn't known to be that: left alone" in said
         assert plan.read_bytes() == before
     assert "1 updated" in backfill(plan, measurement(key, 2e-3, hardware_id="")).output  # by its device_kind the same
     assert rows(plan)[0].number_in("measured_time") == pytest.approx(2e-3)

@@ -10,7 +10,7 @@ from click.testing import Result
 from planner.compare.comparison_sheet import SHEET, TIME, find
 from planner.xlsx.opc import Package
 from tests.backfills import changed, keys, rows
-from tests.commands import run
+from tests.commands import refusal, run, untouched
 from tests.test_update_rows import take_column
 
 
@@ -55,11 +55,9 @@ def test_a_chip_is_meant_as_elsewhere(plan: Path) -> None:
 
 def test_a_device_of_another_chip_is_refused(plan: Path) -> None:
     """--device names what ran the case: the row keeps it, and one that names another chip is refused."""
-    before = plan.read_bytes()
-    done = record(plan, keys(plan)[3], "0.001", "--device", "TPU v6 lite")
-    assert done.exit_code == 2
-    assert "row 9 is of tpu-v5e, and TPU v6 lite is said to have run it" in done.output
-    assert plan.read_bytes() == before
+    with untouched(plan):
+        said = refusal(record(plan, keys(plan)[3], "0.001", "--device", "TPU v6 lite"))
+        assert "row 9 is of tpu-v5e, and TPU v6 lite is said to have run it" in said
     assert record(plan, keys(plan)[3], "0.001", "--device", "our rack 7").exit_code == 0
     assert rows(plan)[3].text("device") == "our rack 7"
     done = record(plan, keys(plan)[3], "0.001", "--of", "mfu")
@@ -77,11 +75,8 @@ def test_a_device_of_another_chip_is_refused(plan: Path) -> None:
 )
 def test_what_means_no_row_or_no_time_is_refused(plan: Path, key: str, seconds: str, message: str) -> None:
     """One line, and the file as it was."""
-    before = plan.read_bytes()
-    done = record(plan, key, seconds)
-    assert done.exit_code == 2
-    assert message in done.output
-    assert plan.read_bytes() == before
+    with untouched(plan):
+        assert message in refusal(record(plan, key, seconds))
 
 
 def test_a_time_that_no_chip_can_reach_is_flagged(plan: Path) -> None:
@@ -98,8 +93,6 @@ def test_a_time_that_no_chip_can_reach_is_flagged(plan: Path) -> None:
 def test_a_time_without_a_column_is_refused(plan: Path) -> None:
     """Where a person deleted the column of measured times, none is said to be written, and nothing is."""
     take_column(plan, SHEET, find(Package.read(plan)).columns[TIME])
-    before = plan.read_bytes()
-    done = record(plan, "Matmul 128 bf16", "0.001")
-    assert done.exit_code == 2
-    assert "the column measured_time is missing; undo its deletion, or planner update brings it back" in done.output
-    assert plan.read_bytes() == before
+    with untouched(plan):
+        said = refusal(record(plan, "Matmul 128 bf16", "0.001"))
+        assert "the column measured_time is missing; undo its deletion, or planner update brings it back" in said

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.catalog.databases import Databases
-from planner.workbook.book import build
-from planner.workbook.scenarios import plan_of
-from tests.workbooks import by_name, cached, few_rows, smaller
+from tests.workbooks import by_name, cached, few_rows, write_scenarios
 
 HEAD = "id,model,hardware,n_chips,batch,request_rate,prompt_len,generate_len,target_first_token_time,target_token_time"
 FEW = few_rows(("llama3-70b", "llama3-8b"), ("h100-sxm", "h200-sxm", "tpu-v6e", "h20"))
@@ -29,9 +27,8 @@ def lines_of(
     tmp_path: Path, templates: list[str], head: str, rows: dict[str, str], databases: Databases = FEW
 ) -> dict[str, list[object]]:
     """The lines of Dashboard by name of some templates, each with its values in the scenarios of some rows."""
-    scenarios, path = tmp_path / "fleet.csv", tmp_path / "fleet.xlsx"
-    scenarios.write_text("\n".join([head, *(f"{name},{cells}" for name, cells in rows.items())]), encoding="utf-8")
-    path.write_bytes(build(smaller(plan_of((), (), templates, scenarios, (), databases))))
+    path = tmp_path / "fleet.xlsx"
+    write_scenarios(path, [head, *(f"{name},{cells}" for name, cells in rows.items())], templates, databases)
     grid = cached(path)
     values = grid["Dashboard"]
     found = {

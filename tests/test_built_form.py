@@ -10,7 +10,6 @@ import pytest
 from planner.book.problem_book import open_book
 from planner.catalog.databases import Databases
 from planner.teaching.lesson import build as build_problems
-from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
@@ -18,7 +17,7 @@ from tests.book_problems import BOOK, text
 from tests.built_form import FORM
 from tests.seeded import Seeded, fixture_built, fixture_plan, fixture_rows
 from tests.test_cases import read
-from tests.workbooks import built, few_rows, small, smaller
+from tests.workbooks import build_small, built, few_rows, small
 
 __all__ = ["fixture_built", "fixture_plan", "fixture_rows"]  # fixtures that pytest finds here
 
@@ -51,7 +50,7 @@ def own_template(folder: Path) -> bytes:
     path = folder / "own.csv"
     path.write_text(OWN, encoding="utf-8")
     few = few_rows(("llama3-70b",), ("tpu-v5p",))
-    return build(smaller(plan_of(["llama3-70b"], ["tpu-v5p"], [str(path)], None, ["n_chips=64"], few)))
+    return build_small(plan_of(["llama3-70b"], ["tpu-v5p"], [str(path)], None, ["n_chips=64"], few))
 
 
 def default(folder: Path) -> bytes:

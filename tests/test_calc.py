@@ -6,14 +6,14 @@ import json
 
 import pytest
 
+from tests.commands import printed_by
 from tests.test_cli import MATMUL, PLAN, SIZES
 
 
 def test_calc(planner):
     """With --all a table of every row: name, value, unit and formula."""
-    done = planner(*MATMUL, *SIZES, "--all")
-    assert done.exit_code == 0
-    lines = {line.split()[0]: line.split() for line in done.output.splitlines() if line}
+    said = printed_by(planner(*MATMUL, *SIZES, "--all"))
+    lines = {line.split()[0]: line.split() for line in said.splitlines() if line}
     assert lines["name"] == ["name", "value", "unit", "formula"]
     assert lines["flops"] == ["flops", "1,024", "FLOP", "n_matmuls*flop_per_mac*tokens*d_in*d_out"]
     assert lines["peak_flops"][-1] == "hardware[hardware_id].peak[compute_dtype]"
@@ -232,9 +232,8 @@ def test_a_budget_is_a_number(planner, words):
 def test_why(planner):
     """--why goes from a number's formula down to inputs, overrides and the sources of its lookups."""
     words = ["--set", "n_chips=8", "weight_dtype=int8", "hbm_bandwidth=3e12", "--why", "decode_step_time"]
-    done = planner("calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", *words)
-    assert done.exit_code == 0
-    lines = [line.strip() for line in done.output.splitlines()]
+    said = printed_by(planner("calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", *words))
+    lines = [line.strip() for line in said.splitlines()]
     assert lines[0].startswith("decode_step_time = ")
     assert lines[1] == "= kv_time+MAX(matmul_time,param_time)"
     read, chips = "69,501,714,432", "24,000,000,000,000"

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from planner.catalog.databases import Databases
-from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.short_data import of_few_rows
-from tests.workbooks import ROOT, by_name, cached, few_rows, of_scenarios, smaller
+from tests.workbooks import ROOT, build_small, by_name, cached, few_rows, of_scenarios
 
 MODELS, CHIPS = ("llama3-8b", "deepseek-v3.2", "mixtral-8x7b"), ("h100-sxm", "l4", "tpu-v6e")
 HEAD = "id,model,hardware,n_chips,stack,workload"
@@ -52,15 +51,12 @@ OWN = ("fitted_for,h100", "own_training,0", "hbm_efficiency,0.7")  # a stack tha
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     """The words of each scenario by its id."""
     folder = tmp_path_factory.mktemp("basis")
-    scenarios, path = folder / "plans.csv", folder / "plans.xlsx"
-    scenarios.write_text("\n".join([HEAD, *(f"{name},{line}" for name, (line, _) in SERVED.items())]), encoding="utf-8")
     mine, shipped = folder / "mine.csv", (ROOT / "hardware_db" / "calibrations.csv").read_text(encoding="utf-8")
     own = (f"mine,{line}{',' * (shipped.splitlines()[0].count(',') - 2)}" for line in OWN)
     mine.write_text(shipped + "\n".join([*own, ""]), encoding="utf-8")
     databases = replace(few_rows(MODELS, CHIPS), calibrations_csv=mine)
-    plan = plan_of((), (), ["inference", "training"], scenarios, (), databases)
-    path.write_bytes(build(smaller(plan)))
-    grid = cached(path)
+    plans = "\n".join([HEAD, *(f"{name},{line}" for name, (line, _) in SERVED.items())])
+    grid = of_scenarios(folder, plans, ["inference", "training"], databases)
     at, values = by_name(grid, "Dashboard")["verdict.basis"], grid["Dashboard"]
     return {name: values[f"{column}{at}"] for name, column in zip(SERVED, "FGHIJKLMNOP", strict=True)}
 
@@ -100,7 +96,7 @@ def test_dashboard_names_what_is_missing(tmp_path: Path) -> None:
     own, path = tmp_path / "own.csv", tmp_path / "plan.xlsx"
     own.write_text(FEW_COLUMNS, encoding="utf-8")
     databases = Databases(models_csv=own)
-    path.write_bytes(build(smaller(plan_of(["tiny", "llama3-8b"], ["h100-sxm"], ["inference"], None, (), databases))))
+    path.write_bytes(build_small(plan_of(["tiny", "llama3-8b"], ["h100-sxm"], ["inference"], None, (), databases)))
     grid = cached(path)
     values, at = grid["Dashboard"], by_name(grid, "Dashboard")
     assert [values[f"{column}{at['verdict']}"] for column in "FG"] == ["Fits; numbers are missing", "Fits"]

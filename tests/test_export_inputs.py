@@ -32,7 +32,7 @@ from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import command, refused, run
 from tests.seeded import SERVE
 from tests.short_data import of_few_rows
-from tests.workbooks import by_name, cached, few_rows, smaller, write_small
+from tests.workbooks import build_small, by_name, cached, few_rows, write_small
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 TEMPLATES = [word for name in DEFAULT_TEMPLATES for word in ("--template", name)]
@@ -100,9 +100,9 @@ def test_there_and_back(tmp_path: Path, seed: int, templates: Sequence[str]) -> 
     one, other = tmp_path / "one.xlsx", tmp_path / "other.xlsx"
     with of_few_rows() if templates == ["inference"] else nullcontext():  # slow: of every model and chip
         first.write_text(random_csv(seed, templates), encoding="utf-8")
-        one.write_bytes(build(smaller(plan_of((), (), templates, first, ()))))
+        one.write_bytes(build_small(plan_of((), (), templates, first, ())))
         command("export-inputs", one, "-o", second)
-        other.write_bytes(build(smaller(plan_of((), (), templates, second, ()))))
+        other.write_bytes(build_small(plan_of((), (), templates, second, ())))
     before, after = said(read_plan(one)), said(read_plan(other))
     assert {key: (before.get(key), after.get(key)) for key in before.keys() | after.keys()
             if before.get(key) != after.get(key)} == {}  # fmt: skip
@@ -166,7 +166,7 @@ def test_a_folder_that_is_missing_is_named_with_the_file_that_was_asked_for(tmp_
         "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,source\nmine,2,64,96,4,2,16,99,a sketch\n"
     )
     with of_few_rows(("llama3-8b",), ("tpu-v5e",)):
-        path.write_bytes(build(smaller(plan_of(["mine"], ["tpu-v5e"], ["transformer"], None, (), Databases(own)))))
+        path.write_bytes(build_small(plan_of(["mine"], ["tpu-v5e"], ["transformer"], None, (), Databases(own))))
     asked = tmp_path / "none" / "s.csv"
     assert f"{asked}: the file can't be written: there is no folder" in refused("export-inputs", path, "-o", asked)
 

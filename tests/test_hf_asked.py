@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.catalog import load_models
+from tests.commands import printed_by
 from tests.hf_configs import COUNTED, MODELS, Config, Run, config_of, refused, value
 
 # A small Qwen4-Exp of seven layers, two of them with tables.
@@ -239,8 +240,7 @@ def test_wrong_settings(add: Run, words: list[str], says: str) -> None:
 
 def test_settings_go_before_the_config(add: Run) -> None:
     """Columns typed, one --set or several words after it, take the place of what the config says."""
-    done = add(config_of("llama3-8b"), "--set", "n_layers=2", "vocab=1000", "window=64", "--id", "mine")
-    assert done.exit_code == 0, done.output
+    printed_by(add(config_of("llama3-8b"), "--set", "n_layers=2", "vocab=1000", "window=64", "--id", "mine"))
     row = load_models(Path("mine.csv")).row("mine")
     assert [row[name] for name in ("n_layers", "vocab", "window", "n_local_layers")] == [2, 1000, 64, 2]
 
@@ -256,8 +256,7 @@ def test_a_setting_takes_the_familys_own_name(add: Run) -> None:
 )
 def test_an_architecture_stands_for_a_model_type(add: Run, identifier: str, architecture: str) -> None:
     """A config without model_type is read as the class that it names under architectures is."""
-    done = add(config_of(identifier, model_type=..., architectures=[architecture]), "--id", "mine")
-    assert done.exit_code == 0, done.output
+    printed_by(add(config_of(identifier, model_type=..., architectures=[architecture]), "--id", "mine"))
     found = value(load_models(Path("mine.csv")).row("mine"), "n_params_total")
     assert found == MODELS.rows[identifier]["n_params_published"]
 
@@ -270,9 +269,8 @@ def test_one_row_whichever_is_right(add: Run) -> None:
 def test_deepseek_v3_with_an_indexer_is_v32(add: Run) -> None:
     """DeepSeek-V3.2's config under the older model_type, which libraries without the newer one load, makes its row."""
     changes = {"model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"]}
-    done = add(config_of("deepseek-v3.2", **changes), "--id", "mine")
-    assert done.exit_code == 0, done.output
-    assert "Note: index_topk says sparse attention: read as deepseek_v32\n" in done.stdout
+    said = printed_by(add(config_of("deepseek-v3.2", **changes), "--id", "mine"))
+    assert "Note: index_topk says sparse attention: read as deepseek_v32\n" in said
     found = load_models(Path("mine.csv")).row("mine")
     assert value(found, "n_params_total") == MODELS.rows["deepseek-v3.2"]["n_params_published"]
     assert found["index_topk"] == 2048
@@ -286,10 +284,9 @@ def test_what_is_beside_a_language_model_is_told(add: Run) -> None:
         "vision_lora": {"r": 256},
         "speech_lora": {"r": 320},
     }
-    done = add(config_of("phi-4-mini", model_type="phi4mm", architectures=["Phi4MMForCausalLM"], **beside))
-    assert done.exit_code == 0, done.output
+    said = printed_by(add(config_of("phi-4-mini", model_type="phi4mm", architectures=["Phi4MMForCausalLM"], **beside)))
     for name in ("embd_layer", "audio_processor", "vision_lora", "speech_lora"):
-        assert f"Note: {name} is not counted\n" in done.stdout
+        assert f"Note: {name} is not counted\n" in said
     llava = {"architectures": ["LlavaLlamaForCausalLM"], "mm_vision_tower": "openai/clip-vit-large-patch14"}
     assert "Note: mm_vision_tower is not counted\n" in add(config_of("llama3-8b", **llava), "--id", "llava").stdout
     done = add(config_of("llama3-8b", medusa_num_heads=3), "--id", "medusa")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.catalog import load_models
+from tests.commands import printed_by
 from tests.hf_configs import Config, Run, config_of, refused, value
 
 SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 64}
@@ -66,15 +67,13 @@ def test_linear_layers_that_contradict_themselves(add: Run, config: Config, says
 @pytest.mark.parametrize("config", [BAMBA, FALCON | {"mamba_d_ssm": 96, "mamba_d_head": 12}, NEMOTRON])
 def test_state_spaces_whose_heads_share_the_channels(add: Run, config: Config) -> None:
     """Where nothing contradicts, and where the config leaves the width of a head out, it is read."""
-    done = add(config, "--id", "mine")
-    assert done.exit_code == 0, done.output
+    printed_by(add(config, "--id", "mine"))
 
 
 @pytest.mark.parametrize("left_out", [None, *LISTS])
 def test_either_list_of_layers_is_enough(add: Run, left_out: str | None) -> None:
     """Kimi Linear's code asks for its linear layers: the others have global attention, whichever list is there."""
-    done = add(kimi(**{name: layers for name, layers in LISTS.items() if name != left_out}), "--id", "mine")
-    assert done.exit_code == 0, done.output
+    printed_by(add(kimi(**{name: layers for name, layers in LISTS.items() if name != left_out}), "--id", "mine"))
     row = load_models(Path("mine.csv")).row("mine")
     assert [row[name] for name in ("n_layers", "n_full_attention_layers", "n_linear_layers")] == [4, 2, 2]
 

@@ -30,6 +30,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from tests import sample_profile
 from tests.backfills import backfill, measurement, rows
+from tests.commands import printed_by, refusal, untouched
 from tests.commands import run as command
 from tests.workbooks import write_small
 
@@ -221,11 +222,8 @@ def test_what_is_wrong_is_one_line_and_writes_nothing(
     profile: Path, plan: Path, words: tuple[str, ...], message: str
 ) -> None:
     """An unknown chip, scenario or row: code 2, and the workbook as it was."""
-    before = plan.read_bytes()
-    done = ingest(profile, plan, *words)
-    assert (done.exit_code, done.output.count("\n")) == (2, 1), done.output
-    assert message in done.output
-    assert plan.read_bytes() == before
+    with untouched(plan):
+        assert message in refusal(ingest(profile, plan, *words))
 
 
 def test_a_prefill_is_no_decode_step(profile: Path, tmp_path: Path) -> None:
@@ -235,12 +233,10 @@ def test_a_prefill_is_no_decode_step(profile: Path, tmp_path: Path) -> None:
     """
     path = tmp_path / "serving.xlsx"
     write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"], n_chips=8, batch=8)
-    before = path.read_bytes()
-    done = ingest(profile, path, "--device", "tpu-v5p")
-    assert (done.exit_code, done.output.count("\n")) == (2, 1), done.output
-    assert "no decode steps: their matmuls are of 8,192 tokens or more, and the plan decodes 8 " in done.output
-    assert "--of prefill_time" in done.output
-    assert path.read_bytes() == before
+    with untouched(path):
+        said = refusal(ingest(profile, path, "--device", "tpu-v5p"))
+    assert "no decode steps: their matmuls are of 8,192 tokens or more, and the plan decodes 8 " in said
+    assert "--of prefill_time" in said
     assert no_decode_step(read_profile(profile), {"batch": 1024.0}) == ""
     assert no_decode_step(read_profile(profile), {"batch": 1.0}).endswith("the plan decodes 1 sequence at a time")
     assert ingest(profile, path, "--device", "tpu-v5p", "--of", "prefill_time").exit_code == 0
@@ -249,23 +245,20 @@ def test_a_prefill_is_no_decode_step(profile: Path, tmp_path: Path) -> None:
 
 def test_settings_of_a_workbook_want_one(profile: Path) -> None:
     """--scenario without --into is refused in one line."""
-    done = command("ingest", profile, "--scenario", ID)
-    assert (done.exit_code, done.output.count("\n")) == (2, 1)
-    assert "--into plan.xlsx" in done.output
+    assert "--into plan.xlsx" in refusal(command("ingest", profile, "--scenario", ID))
 
 
 def test_a_write_that_fails_leaves_the_workbook_as_it_was(
     profile: Path, light: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of a profile lands in one write: where the sheet can't be made, neither run nor cases are there."""
-    before = light.read_bytes()
 
     def fail(*_: object) -> None:
         raise UserError("no room")
 
     monkeypatch.setattr("planner.workbook.added_sheet.put", fail)
-    assert ingest(profile, light, "--device", "tpu-v5p").exit_code == 2
-    assert light.read_bytes() == before
+    with untouched(light):
+        assert ingest(profile, light, "--device", "tpu-v5p").exit_code == 2
 
 
 def test_cases_go_into_a_csv_that_backfill_takes(profile: Path, tmp_path: Path) -> None:
@@ -322,8 +315,7 @@ def test_scenarios_of_long_names_have_a_sheet_each(profile: Path, light: Path) -
     for name in names:
         assert command("scenario", "add", light, name).exit_code == 0
     for scenario in ("tpu_v5p", *names, *names):
-        done = ingest(profile, light, "--device", "tpu-v5p", "--scenario", scenario)
-        assert done.exit_code == 0, done.output
+        printed_by(ingest(profile, light, "--device", "tpu-v5p", "--scenario", scenario))
     assert len([name for name in Package.read(light).sheets() if name.startswith("Profile")]) == 4
 
 

@@ -24,6 +24,7 @@ from planner.profiles.profile import ALL_CORES, RANKS, Shape
 from planner.profiles.reading import read as read_profile
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
+from tests.commands import printed_by, refusal
 from tests.made_profiles import V5P, core, of, operation
 from tests.measure_traces import TRACES, real
 from tests.test_ingest import ingest
@@ -39,12 +40,10 @@ def test_a_capture_of_a_server_lands_its_decode_steps_when_asked(tmp_path: Path)
     trace = tmp_path / "a.json"
     marks, lasts = ["step[EXTEND bs=1]", *["step[DECODE bs=8]"] * 3], [400, 20, 30, 40]
     trace.write_text(json.dumps(served(marks, lasts)))
-    done = ingest(trace, path, "--device", "h100-sxm")
-    assert (done.exit_code, done.output.count("\n")) == (2, 1), done.output
-    assert "no decode steps: they are called step[EXTEND bs=#]; take those, --steps decode, or say what" in done.output
-    done = ingest(trace, path, "--device", "h100-sxm", "--steps", "decode")
-    assert done.exit_code == 0, done.output
-    assert "step[DECODE bs=#] x 3 is taken, not prefill step[EXTEND bs=#] x 1: --steps prefill" in done.output
+    said = refusal(ingest(trace, path, "--device", "h100-sxm"))
+    assert "no decode steps: they are called step[EXTEND bs=#]; take those, --steps decode, or say what" in said
+    said = printed_by(ingest(trace, path, "--device", "h100-sxm", "--steps", "decode"))
+    assert "step[DECODE bs=#] x 3 is taken, not prefill step[EXTEND bs=#] x 1: --steps prefill" in said
     (run,) = read_runs(find(Package.read(path)))
     assert (run.row, run.measured) == ("decode_step_time_expected", pytest.approx(30e-6))
 

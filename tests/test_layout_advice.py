@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import planner
-from planner.formulas.layout_advice import STEP, TOKEN
+from planner.formulas.advice import STEP, TOKEN
 from planner.number_text import spoken
 from planner.report.report_data import report_data
 from tests.commands import run

@@ -13,7 +13,7 @@ from planner.errors import UserError
 from planner.measure import timing
 from planner.xlsx.opc import Package
 from tests.backfills import typed_into
-from tests.commands import refused, run
+from tests.commands import refused, run, untouched
 from tests.workbooks import cached, write_comparison
 
 COLLECTIVE = ["collective|array_bytes=65536,axis_size=2,collective=all_gather"]
@@ -107,10 +107,9 @@ def test_a_workbook_without_comparison_is_refused(tmp_path: Path) -> None:
 
     path = tmp_path / "other.xlsx"
     openpyxl.Workbook().save(path)
-    before = path.read_bytes()
-    done = refused("measure", path)
-    assert "has no Comparison sheet" in done
-    assert path.read_bytes() == before
+    with untouched(path):
+        done = refused("measure", path)
+        assert "has no Comparison sheet" in done
 
 
 def test_the_sheet_is_found_by_its_marker(measured: tuple[Path, Path, Path], tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.input_values import meant
 from planner.plausible import doubt, share_meant
+from tests.commands import refusal
 
 TRAINING = ("training", "-m", "llama3-8b", "-H", "h100-sxm", "--set", "n_chips=64")
 RUNS = "id,kind,source,template,model,hardware,settings,output,measured\n"
@@ -51,9 +52,8 @@ def test_what_a_share_above_1_means(value: float, says: str) -> None:
 )
 def test_a_share_typed_as_per_cent(planner: Callable[..., Result], args: Sequence[str], number: str) -> None:
     """An input, an assumption, numbers of a calibration and of a chip, a target, a condition and an axis."""
-    done = planner(*(arg.format(number) for arg in args))
-    assert done.exit_code == 2
-    assert "a number of at most 1 is wanted; write 35% or 0.35" in done.stderr
+    said = refusal(planner(*(arg.format(number) for arg in args)))
+    assert "a number of at most 1 is wanted; write 35% or 0.35" in said
 
 
 @pytest.mark.parametrize(

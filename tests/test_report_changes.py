@@ -14,11 +14,9 @@ from planner.formulas.lookups import facts
 from planner.report.contents import ScenarioSummary
 from planner.report.documents import markdown
 from planner.report.report_data import report_data
-from planner.workbook.book import build
-from planner.workbook.scenarios import plan_of
 from tests.commands import run
 from tests.test_report import overwritten
-from tests.workbooks import by_name, cached, few_rows, smaller, write_small
+from tests.workbooks import by_name, cached, few_rows, write_scenarios, write_small
 
 MOVED = re.compile(r"([^→]+) \((?:\w+)\) ([\d,]+) → ([\d,]+)(?:, with .+)?: (.+)")
 
@@ -26,12 +24,11 @@ MOVED = re.compile(r"([^→]+) \((?:\w+)\) ([\d,]+) → ([\d,]+)(?:, with .+)?: 
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workbook of plans that serve on eight chips: two that fail, one that fits, one on a chip without a price."""
-    folder, few = tmp_path_factory.mktemp("serving"), few_rows(("llama3-70b", "deepseek-v3"), ("h100-sxm", "gb300"))
-    path, scenarios = folder / "plan.xlsx", folder / "scenarios.csv"
+    path: Path = tmp_path_factory.mktemp("serving") / "plan.xlsx"
     rows = ("a,llama3-70b,h100-sxm,8,2048", "b,deepseek-v3,h100-sxm,8,", "c,llama3-70b,h100-sxm,8,1",
             "d,llama3-70b,gb300,8,")  # fmt: skip
-    scenarios.write_text("\n".join(["id,model,hardware,n_chips,batch", *rows]))
-    path.write_bytes(build(smaller(plan_of((), (), ["inference"], scenarios, (), few))))
+    few = few_rows(("llama3-70b", "deepseek-v3"), ("h100-sxm", "gb300"))
+    write_scenarios(path, ["id,model,hardware,n_chips,batch", *rows], ["inference"], few)
     return path
 
 
@@ -137,11 +134,9 @@ def test_what_mends_a_target_was_tried(tmp_path: Path) -> None:
     """
     columns = "n_chips,batch,request_rate,prompt_len,generate_len,context_len,target_first_token_time,target_token_time"
     plans = ("8,256,10,4000,500,4500,0.2,0.05", "8,256,10,4000,500,4500,0.3,0.2")
-    scenarios, path = tmp_path / "scenarios.csv", tmp_path / "plan.xlsx"
+    path, few = tmp_path / "plan.xlsx", few_rows(("llama3-70b",), ("h100-sxm",))
     rows = (f"{name},llama3-70b,h100-sxm,{values}" for name, values in zip("ab", plans, strict=True))
-    scenarios.write_text("\n".join([f"id,model,hardware,{columns}", *rows]))
-    few = few_rows(("llama3-70b",), ("h100-sxm",))
-    path.write_bytes(build(smaller(plan_of((), (), ["fleet"], scenarios, (), few))))
+    write_scenarios(path, [f"id,model,hardware,{columns}", *rows], ["fleet"], few)
     grid = cached(path)
     at = by_name(grid, "Dashboard")["verdict.change"]
     for column, scenario, values in zip("FG", report_data(path).scenarios, plans, strict=True):
@@ -178,14 +173,11 @@ def test_what_part_of_a_cost_is_unknown_matters(tmp_path: Path) -> None:
     """Of an owned chip with an unknown price the power is paid too: what is saved depends on that price, and no
     saving is said.
     """
-    path = tmp_path / "plan.xlsx"
-    owned = {"price_basis": "owned", "electricity_price": 1e-7}
-    for price, is_said in ((30_000, True), ("N/A", False)):
-        write_small(
-            path, ["llama3-8b"], ["h100-sxm"], ["inference"], n_chips=8, batch=8, capital_per_chip=price, **owned
-        )
-        (scenario,) = report_data(path).scenarios
-        assert bool(scenario.changes) == is_said, price
+    path, few = tmp_path / "plan.xlsx", few_rows(("llama3-8b",), ("h100-sxm",))
+    titles = "id,model,hardware,n_chips,batch,price_basis,electricity_price,capital_per_chip"
+    lines = (f"price_{price[:1]},llama3-8b,h100-sxm,8,8,owned,1e-7,{price}" for price in ("30000", "N/A"))
+    write_scenarios(path, [titles, *lines], ["inference"], few)
+    assert [bool(scenario.changes) for scenario in report_data(path).scenarios] == [True, False]
 
 
 def test_an_edited_formula_is_not_told_a_change(
@@ -231,8 +223,8 @@ def test_the_time_that_suffers_most_is_said(tmp_path: Path) -> None:
 
 def test_chips_of_a_slice_stay_a_slice(tmp_path: Path) -> None:
     """Three cubes of v5p are not halved: no slice has 96 chips. Four are."""
-    path = tmp_path / "plan.xlsx"
-    for chips, is_halved in ((192, False), (256, True)):
-        write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"], n_chips=chips, batch=64)
-        (scenario,) = report_data(path).scenarios
-        assert any(each.startswith("Chips") for each in scenario.changes) == is_halved, scenario.changes
+    path, few = tmp_path / "plan.xlsx", few_rows(("llama3-8b",), ("tpu-v5p",))
+    lines = ["id,model,hardware,n_chips,batch", "three,llama3-8b,tpu-v5p,192,64", "four,llama3-8b,tpu-v5p,256,64"]
+    write_scenarios(path, lines, ["inference"], few)
+    told = [scenario.changes for scenario in report_data(path).scenarios]
+    assert [any(each.startswith("Chips") for each in changes) for changes in told] == [False, True], told

@@ -19,10 +19,10 @@ from planner.formulas.lookups import facts
 from planner.report.contents import ReportData
 from planner.report.documents import html, markdown
 from planner.report.exports import as_csv
-from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.reports import default_workbook, reported, small_workbook
-from tests.workbooks import smaller
+from tests.short_data import of_few_rows
+from tests.workbooks import build_small, write_small
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,9 @@ def test_a_shipped_calibration_with_numbers_of_ones_own_is_told(tmp_path: Path) 
     """
     mine = tmp_path / "mine.csv"
     mine.write_text("calibration,parameter,value\ntpu-v5e,hbm_efficiency,0.5\n", encoding="utf-8")
-    plan = plan_of(("llama3-8b",), ("tpu-v5e",), ("inference",), None, (), Databases(calibrations_csv=mine))
-    (path := tmp_path / "plan.xlsx").write_bytes(build(smaller(plan)))
+    with of_few_rows(("llama3-8b",), ("tpu-v5e",)):
+        plan = plan_of(("llama3-8b",), ("tpu-v5e",), ("inference",), None, (), Databases(calibrations_csv=mine))
+        (path := tmp_path / "plan.xlsx").write_bytes(build_small(plan))
     found, usual = reported(path), reported(small_workbook())
     told = "The calibration tpu-v5e has numbers of yours, from mine.csv: hbm_efficiency."
     assert told in found.scenarios[0].notes
@@ -180,8 +181,7 @@ def test_a_chip_without_runs_is_told(default: ReportData) -> None:
 
 def test_a_chip_of_another_kind_is_told(tmp_path: Path) -> None:
     """A CPU has the median of GPUs, and its range is one of GPUs: calc and the report say so."""
-    plan = plan_of(("llama3-8b",), ("cpu-spr-8481c",), ("inference",), None, ())
-    (path := tmp_path / "plan.xlsx").write_bytes(build(smaller(plan)))
+    write_small(path := tmp_path / "plan.xlsx", ("llama3-8b",), ("cpu-spr-8481c",), ("inference",))
     assert any("which is neither GPU nor TPU" in note for note in reported(path).scenarios[0].notes)
 
 

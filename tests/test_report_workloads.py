@@ -14,12 +14,10 @@ from planner.report.contents import Picture, ReportData, ScenarioSummary
 from planner.report.figures import CellFigures
 from planner.report.report_data import report_data
 from planner.report.roofline_picture import roofline_pictures
-from planner.workbook.book import build
-from planner.workbook.scenarios import plan_of
 from planner.xlsx.moved_parts import move
 from planner.xlsx.moves import Moves, SheetMoves
 from planner.xlsx.opc import Package
-from tests.workbooks import few_rows, retype, smaller, write_small
+from tests.workbooks import few_rows, retype, write_scenarios, write_small
 
 TRAINING_ONLY, SERVING_ONLY = {"optimizer", "remat", "batch_tokens"}, {"batch", "generate_len", "prompt_len"}
 
@@ -84,11 +82,9 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> ReportData:
 
     The third trains.
     """
-    folder, few = tmp_path_factory.mktemp("mixed"), few_rows(("llama3-8b",), ("gb300", "h100-sxm"))
-    path, scenarios = folder / "plan.xlsx", folder / "s.csv"
+    path, few = tmp_path_factory.mktemp("mixed") / "plan.xlsx", few_rows(("llama3-8b",), ("gb300", "h100-sxm"))
     rows = ("a,llama3-8b,gb300,inference,8", "b,llama3-8b,h100-sxm,inference,8", "c,llama3-8b,h100-sxm,training,8")
-    scenarios.write_text("\n".join(["id,model,hardware,workload,n_chips", *rows]))
-    path.write_bytes(build(smaller(plan_of((), (), (), scenarios, (), few))))
+    write_scenarios(path, ["id,model,hardware,workload,n_chips", *rows], databases=few)
     return report_data(path)
 
 
@@ -146,11 +142,9 @@ def test_two_scenarios_of_one_chip_share_a_roof(mixed: ReportData) -> None:
 
 def test_scenarios_of_one_chip_share_a_roof(tmp_path: Path) -> None:
     """However many scenarios a chip has, the roofline has one line and one entry for it."""
-    path = tmp_path / "plan.xlsx"
-    scenarios, few = tmp_path / "scenarios.csv", few_rows(("llama3-8b",), ("h100-sxm",))
+    path, few = tmp_path / "plan.xlsx", few_rows(("llama3-8b",), ("h100-sxm",))
     rows = (f"s{at},S{at},llama3-8b,h100-sxm,{at}" for at in range(1, 12))
-    scenarios.write_text("\n".join(["id,name,model,hardware,batch", *rows]) + "\n")
-    path.write_bytes(build(smaller(plan_of((), (), ("inference",), scenarios, (), few))))
+    write_scenarios(path, ["id,name,model,hardware,batch", *rows], ["inference"], few)
     (picture,) = roofline_pictures(CellFigures(read_plan(path)))
     assert re.search(r"Roofs: h100-sxm [\d.]+\sTFLOP/s/chip\.$", picture.alt)
     assert picture.svg.count(">h100-sxm</text>") == 1

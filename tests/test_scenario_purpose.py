@@ -25,16 +25,15 @@ from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import ID
 from planner.update.update import update_file
 from planner.workbook import dashboard_charts
-from planner.workbook.book import build
 from planner.workbook.memory import remembered
 from planner.workbook.scenarios import plan_of
 from planner.workbook.sweep_sheet import FAILING_WIDTH, WORDS_WIDTH
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.opc import Package
 from planner.xlsx.xmltree import every
-from tests.commands import run
+from tests.commands import command, printed_by, refusal, run
 from tests.libreoffice import needs_libreoffice, saved
-from tests.workbooks import SheetsOf, agree, edit, row_of, smaller
+from tests.workbooks import SheetsOf, agree, build_small, edit, row_of
 
 SERVES, TRAINS = "mine_on_tpu_v5e", "trained"
 EXPECTED = ("decode_step_time_expected", "step_time_expected", "train_cost_expected")
@@ -56,7 +55,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     (folder / "my_models.csv").write_text(f"{titles}\n{mine}\n", encoding="utf-8")
     plan = plan_of(["mine"], ["tpu-v5e"], ["inference"], None, ["n_chips=4", "batch=8"],
                    Databases(folder / "my_models.csv"))  # fmt: skip
-    return build(smaller(plan))
+    return build_small(plan)
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +72,14 @@ def mixed(edited: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The same with a scenario that trains."""
     path = tmp_path_factory.mktemp("mixed") / "plan.xlsx"
     path.write_bytes(edited)
-    done = add(path, "Trained", "--workload", "Training", "-H", "tpu-v5p", "--set", "n_chips=512", "seq_len=8192")
-    assert done.exit_code == 0, done.output
-    assert "added trained in column G of Inputs" in done.output
-    assert f"like {SERVES}, for training." in done.output
-    assert "New sheets: Training" in done.output
-    assert "It was also made from my_models.csv, which" in done.output
-    assert "planner update with --models" in done.output
+    said = printed_by(
+        add(path, "Trained", "--workload", "Training", "-H", "tpu-v5p", "--set", "n_chips=512", "seq_len=8192")
+    )
+    assert "added trained in column G of Inputs" in said
+    assert f"like {SERVES}, for training." in said
+    assert "New sheets: Training" in said
+    assert "It was also made from my_models.csv, which" in said
+    assert "planner update with --models" in said
     assert (path.parent / "plan.bak.xlsx").exists()
     return path.read_bytes()
 
@@ -207,10 +207,9 @@ def test_the_waterfall_draws_the_parts_of_both_workloads(drawn: SheetsOf) -> Non
 def test_the_waterfall_grows_with_a_workload_of_more_parts(tmp_path: Path) -> None:
     """A fleet has five parts, a training step eight: the chart that was there draws them all."""
     path = tmp_path / "plan.xlsx"
-    path.write_bytes(build(smaller(plan_of(["llama3-8b"], ["h100-sxm"], ["fleet"], None, ["n_chips=8"]))))
+    path.write_bytes(build_small(plan_of(["llama3-8b"], ["h100-sxm"], ["fleet"], None, ["n_chips=8"])))
     _, before, end = waterfall(SheetsOf(path))
-    done = run("scenario", "add", path, "Trained", "--workload", "Training", "-H", "tpu-v5p", "--set", "n_chips=512")
-    assert done.exit_code == 0, done.output
+    command("scenario", "add", path, "Trained", "--workload", "Training", "-H", "tpu-v5p", "--set", "n_chips=512")
     ranges, first, last = waterfall(SheetsOf(path))
     assert last - first == end - before + 3
     assert ranges == [f"'Dashboard'!${column}${first}:${column}${last}" for column in "CD"]
@@ -234,9 +233,8 @@ def test_the_new_scenario_computes_what_its_template_does(plan: Path) -> None:
 )
 def test_a_scenario_of_the_same_workload_is_copied(plan: Path, words: tuple[str, ...], like: str, meant: str) -> None:
     """The one that is named, else the last of the workload that is named or whose own inputs are set, else the last."""
-    done = add(plan, *words, "-H", "tpu-v6e")
-    assert done.exit_code == 0, done.output
-    assert f"like {like}, for {meant}." in done.output
+    said = printed_by(add(plan, *words, "-H", "tpu-v6e"))
+    assert f"like {like}, for {meant}." in said
     after = read_plan(plan)
     new = after.scenarios[-1]
     assert (new.id, new.name) == ("mine_on_tpu_v6e", "mine on tpu-v6e")
@@ -302,9 +300,7 @@ def test_wrong_words(built: bytes, tmp_path: Path, words: tuple[str, ...], says:
     """An unknown workload, one as --template, and an input of one without sheets: one line, and no change."""
     path = tmp_path / "plan.xlsx"
     path.write_bytes(built)
-    done = add(path, *words)
-    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert says in done.stderr
+    assert says in refusal(add(path, *words))
     assert path.read_bytes() == built
 
 
@@ -359,6 +355,6 @@ def test_nothing_is_to_update_then(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Nor where the charts over all scenarios need more room for one more: adding its sheets gives it to them."""
     monkeypatch.setattr(dashboard_charts, "ROWS_EACH", dashboard_charts.ROWS_EACH * 10)
     path = tmp_path / "plan.xlsx"
-    path.write_bytes(build(smaller(plan_of(["llama3-8b"], ["tpu-v5e"], ["inference"], None, ["n_chips=4"]))))
+    path.write_bytes(build_small(plan_of(["llama3-8b"], ["tpu-v5e"], ["inference"], None, ["n_chips=4"])))
     add(path, "Trained", "--workload", "training", "-H", "tpu-v5p", "--set", "n_chips=512")
     assert not update_file(path)[0].is_needed

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from planner.book.read_plan import read_plan
-from tests.commands import command, run
+from tests.commands import command, refusal, run, untouched
 from tests.workbooks import edit, write_small
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -71,11 +71,8 @@ def test_a_name_follows_until_one_is_given(plan: Path) -> None:
 )
 def test_wrong_names(plan: Path, scenario: str, name: str, says: str) -> None:
     """An unknown scenario, and a name that is another's or too long, is one line, and the file as it was."""
-    before = plan.read_bytes()
-    done = of_scenarios("rename", plan, scenario, name)
-    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert says in done.stderr
-    assert plan.read_bytes() == before
+    with untouched(plan):
+        assert says in refusal(of_scenarios("rename", plan, scenario, name))
 
 
 def test_a_list(plan: Path) -> None:

@@ -11,11 +11,12 @@ from planner.check.run import check
 from planner.formulas import library
 from planner.formulas.template import Template
 from planner.workbook.book import build
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
 from planner.workbook.template_rows import included_first, same_rows, shares
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
-from tests.workbooks import by_name, cached, few_rows, smaller
+from tests.workbooks import build_small, by_name, cached, few_rows
 
 FEW = few_rows(("llama3-70b",), ("tpu-v5p",))
 
@@ -78,11 +79,19 @@ def test_the_included_comes_first(write: Write) -> None:
         assert [template.name for template in included_first(given)] == ["base", "mine", "third"]
 
 
-def test_every_row_of_every_template_is_in_the_workbook(tmp_path: Path) -> None:
+@pytest.fixture(name="of_three", scope="module")
+def fixture_of_three(tmp_path_factory: pytest.TempPathFactory) -> tuple[BuildPlan, Path]:
+    """A plan of three templates, of which one is included in the others, and its workbook."""
+    path: Path = tmp_path_factory.mktemp("three") / "plan.xlsx"
+    plan = plan_of(["llama3-70b"], ["tpu-v5p"], ["inference", "training", "transformer"], None,
+                   ["n_chips=16", "n_moe_layers=100", "n_experts=8", "workload=inference"], FEW)  # fmt: skip
+    path.write_bytes(build_small(plan))
+    return plan, path
+
+
+def test_every_row_of_every_template_is_in_the_workbook(of_three: tuple[BuildPlan, Path]) -> None:
     """Each row of a template stands on its sheet or on that of a template it includes, and is computed on one."""
-    path = tmp_path / "plan.xlsx"
-    plan = plan_of(["llama3-70b"], ["tpu-v5p"], ["inference", "training", "transformer"], None, ["n_chips=16"], FEW)
-    path.write_bytes(build(smaller(plan)))
+    plan, path = of_three
     sheets = {template.name: by_name(cached(path), plan.sheets[template.name]) for template in plan.templates}
     live = parse_sheets(Package.read(path))
     assert [template.name for template in plan.templates] == ["transformer", "inference", "training"]
@@ -96,13 +105,9 @@ def test_every_row_of_every_template_is_in_the_workbook(tmp_path: Path) -> None:
                 assert cell.formula == f"{home}!F{sheets[owners[row.name]][row.name]}"
 
 
-def test_a_failed_check_counts_once(tmp_path: Path) -> None:
+def test_a_failed_check_counts_once(of_three: tuple[BuildPlan, Path]) -> None:
     """A failed check of the model is one failed check, although serving and training include the model."""
-    path = tmp_path / "plan.xlsx"
-    plan = plan_of(["llama3-70b"], ["tpu-v5p"], ["transformer", "training", "inference"], None,
-                   ["n_chips=16", "n_moe_layers=100", "n_experts=8", "workload=inference"], FEW)  # fmt: skip
-    path.write_bytes(build(smaller(plan)))
-    grid = cached(path)
+    grid = cached(of_three[1])
     rows = by_name(grid, "Checks")
     checks = [
         (name, row)

@@ -20,7 +20,7 @@ from planner.measure import devices
 from planner.measure.records import Measurement
 from planner.measure.timed_cases import Case
 from planner.measure.timing import Rules
-from tests.commands import command, run
+from tests.commands import command, printed_by, refusal, run
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, contested_s=0.0, loop_s=0.001, profiled_calls=2)
 Rate = Callable[[Case], Measurement]
@@ -68,8 +68,7 @@ def test_this_machine_becomes_a_row_that_plans_read(monkeypatch: pytest.MonkeyPa
     brief = {"RULES": QUICK, "CPU_SIZES": (256,), "CPU_COPY": (2.0**20, 2.0**20), "DTYPES": ("fp32",)}
     for name, value in brief.items():
         monkeypatch.setattr(this_host, name, value)
-    done = add()
-    assert done.exit_code == 0, done.output
+    printed_by(add())
     row = load_hardware(Path("my.csv")).row("laptop")
     assert row["jax_device_kind"] == "cpu"
     assert row["peak_bf16"] is None
@@ -95,14 +94,13 @@ def test_the_best_median_of_several_sizes_counts(timed: Callable[[Rate], list[st
         return at(case.flops / {512: 1e11, 1024: 3.14159e11, 2048: 2e11}.get(size, 1e11), case)  # type: ignore[call-overload]
 
     timed(rate)
-    done = add()
-    assert done.exit_code == 0, done.output
+    said = printed_by(add())
     row = load_hardware(Path("my.csv")).row("laptop")
     assert (row["peak_bf16"], row["peak_int8"], row["hbm_bandwidth"]) == (3.142e11, 3.142e11, 2e10)
     assert row["peak_fp8"] is None
     assert row["calibration"] == "measured"
     assert "peak_bf16: 1024 x 1024 matmul, 9 samples by loop, spread 2.0%" in str(row["source_flops"])
-    assert "Note: peak_fp8: fp8 is not implemented" in done.output
+    assert "Note: peak_fp8: fp8 is not implemented" in said
 
 
 def test_the_id_of_a_shipped_chip_is_told(timed: Callable[[Rate], list[str]]) -> None:
@@ -176,22 +174,19 @@ def test_a_case_that_cannot_end_within_the_budget_is_not_begun(monkeypatch: pyte
 
     monkeypatch.setattr(this_host, "measure_cases", rows)
     monkeypatch.setattr(this_host.time, "monotonic", lambda: now[0])
-    done = add("--budget", "50")
-    assert done.exit_code == 0, done.output
+    said = printed_by(add("--budget", "50"))
     assert now[0] <= 50
     assert "Matmul 1024 bf16" in asked
     assert "Matmul 2048 bf16" not in asked
     assert "Matmul 2048 fp32" in asked
-    assert "Note: peak_bf16: 2048 would take 64 s, and of the budget" in done.output
+    assert "Note: peak_bf16: 2048 would take 64 s, and of the budget" in said
 
 
 def test_a_machine_of_which_too_little_could_be_measured_is_no_row(timed: Callable[[Rate], list[str]]) -> None:
     """A peak without a bandwidth is no chip: one line says why, and the file isn't made."""
     skipped = Measurement(status="skipped", reason="its arrays take 2 GB; 1 GB are free")
     timed(lambda case: skipped if "Copy" in case.label else at(1e-3, case))
-    done = add()
-    assert done.exit_code == 2
-    assert "too little could be measured: its arrays take 2 GB; 1 GB are free; give it a longer" in done.output
+    assert "too little could be measured: its arrays take 2 GB; 1 GB are free; give it a longer" in refusal(add())
     assert not Path("my.csv").exists()
 
 

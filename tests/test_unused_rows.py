@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from planner.workbook.calculation import unused
 from planner.workbook.scenarios import plan_of
-from planner.workbook.unused_rows import unused
 from tests.workbooks import sheet_of, write_small
 
 SERVING = ("transformer", "inference")

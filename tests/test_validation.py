@@ -18,6 +18,7 @@ from planner.formulas import library
 from planner.validation.judged import validated
 from planner.validation.left_out import left_out
 from planner.validation.parameters import Group
+from tests.commands import refusal
 from tests.validations import HEADER, TRAINED, Planner, fixture_planner, line, rows_of  # noqa: F401
 
 SERVED = "inference,llama3-8b,h100-sxm,n_chips=2 batch=16 prompt_len=1024 generate_len=256"
@@ -169,27 +170,19 @@ def test_a_row_that_cannot_be_expected_says_why(planner: Planner) -> None:
 )  # fmt: skip
 def test_a_file_that_is_none_of_runs(planner: Planner, lines: list[str], header: str, says: str) -> None:
     """One line with the file, the line and the column, and exit code 2."""
-    result = planner(*lines, header=header)
-    assert result.exit_code == 2
-    assert says in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert result.stdout == ""
+    assert says in refusal(planner(*lines, header=header))
 
 
 def test_a_file_that_is_not_there(planner: Planner) -> None:
     """A missing file is one line and exit code 2."""
-    result = planner(options=("nowhere.csv",))
-    assert result.exit_code == 2
-    assert result.stderr.startswith("Error: nowhere.csv: ")
-    assert result.stderr.count("\n") == 1
+    assert refusal(planner(options=("nowhere.csv",))).startswith("Error: nowhere.csv: ")
 
 
 def test_fits_and_calibrations_of_ones_own_exclude_each_other(planner: Planner) -> None:
     """--leave-one-out with --calibrations is refused, since it fits its own."""
     Path("own.csv").write_text("calibration,parameter,value\nh100,recompute_cost,0.5\n", encoding="utf-8")
-    result = planner(line(), options=("--leave-one-out", "--calibrations", "own.csv"))
-    assert result.exit_code == 2
-    assert "own.csv: --leave-one-out fits calibrations of its own" in result.stderr
+    said = refusal(planner(line(), options=("--leave-one-out", "--calibrations", "own.csv")))
+    assert "own.csv: --leave-one-out fits calibrations of its own" in said
 
 
 def test_other_columns_are_named_and_not_read(planner: Planner) -> None:

@@ -18,7 +18,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.xmltree import every
-from tests.workbooks import Grid, by_name, cached, few_rows, smaller
+from tests.workbooks import Grid, by_name, cached, few_rows, write_scenarios, write_small
 
 HEADING = re.compile("(Training|Inference): (over|cost) ")
 BOTH = ("transformer", "training", "inference")
@@ -159,13 +159,9 @@ def test_checks_of_another_workload_are_not_counted(tmp_path: Path) -> None:
 
 def test_a_blank_input_of_another_workload_is_not_noted(tmp_path: Path) -> None:
     """Requests a second are asked of a fleet, not of a training run beside it."""
-    scenarios = tmp_path / "plans.csv"
-    scenarios.write_text(
-        "id,model,hardware,workload\nserved,llama3-8b,h100-sxm,fleet\nrun,llama3-8b,h100-sxm,goodput\n"
-    )
-    few = few_rows(("llama3-8b",), ("h100-sxm",))
-    path = tmp_path / "plan.xlsx"
-    path.write_bytes(build(smaller(plan_of((), (), ["fleet", "goodput"], scenarios, (), few))))
+    path, few = tmp_path / "plan.xlsx", few_rows(("llama3-8b",), ("h100-sxm",))
+    lines = ["id,model,hardware,workload", "served,llama3-8b,h100-sxm,fleet", "run,llama3-8b,h100-sxm,goodput"]
+    write_scenarios(path, lines, ["fleet", "goodput"], few)
     said = [found.what for found in check(Package.read(path)).found if "request_rate" in found.what]
     assert len(said) == 1
     assert said[0].startswith("request_rate of served is blank")
@@ -175,9 +171,7 @@ def test_a_blank_input_of_another_workload_is_not_noted(tmp_path: Path) -> None:
 def fixture_both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workbook that trains and serves."""
     path = tmp_path_factory.mktemp("both") / "plan.xlsx"
-    settings = ["n_chips=16", "context_len=2048", "seq_len=8192"]
-    few = few_rows(("llama3-70b",), ("tpu-v5e",))
-    path.write_bytes(build(smaller(plan_of(["llama3-70b"], ["tpu-v5e"], BOTH, None, settings, few))))
+    write_small(path, ["llama3-70b"], ["tpu-v5e"], BOTH, n_chips=16, context_len=2048, seq_len=8192)
     return path
 
 

@@ -58,10 +58,18 @@ def once(make: Callable[P, T]) -> Callable[P, T]:
 
 def of_scenarios(folder: Path, scenarios: str, templates: Sequence[str], databases: Databases) -> Grid:
     """The cached values of a small workbook of the scenarios of a CSV's text, built in a folder."""
-    plans, path = folder / "plans.csv", folder / "plan.xlsx"
-    plans.write_text(scenarios, encoding="utf-8")
-    path.write_bytes(_built_small(smaller(plan_of((), (), templates, plans, (), databases))))
+    path = folder / "plan.xlsx"
+    write_scenarios(path, [scenarios], templates, databases)
     return cached(path)
+
+
+def write_scenarios(
+    path: Path, lines: Iterable[str], templates: Sequence[str] = (), databases: Databases | None = None
+) -> None:
+    """Build a small workbook of the scenarios of a CSV's lines at `path`; the CSV stands beside it."""
+    scenarios = path.with_suffix(".csv")
+    scenarios.write_text("\n".join(lines), encoding="utf-8")
+    path.write_bytes(build_small(plan_of((), (), templates, scenarios, (), databases)))
 
 
 def write_plan(
@@ -91,13 +99,14 @@ def small(
     """A small plan and its workbook, built once for all tests of a process: its databases have MODELS and CHIPS too."""
     databases = few_rows(_with(MODELS, models), _with((*CHIPS, "h200-sxm"), chips))
     plan = smaller(plan_of(models, chips, templates, None, settings, databases))
-    return plan, _built_small(plan)
+    return plan, build_small(plan)
 
 
-def _built_small(plan: BuildPlan) -> bytes:
+def build_small(plan: BuildPlan) -> bytes:
+    """The workbook of a plan made `smaller`, with few cases in its sweeps."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep_table, "FEWEST", FEWEST)
-        return build(plan)
+        return build(smaller(plan))
 
 
 def _with(names: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from planner import terminal_table
 from planner.catalog.databases import Databases
-from planner.formulas import expected, layout_advice, tried_advice
+from planner.formulas import advice, expected
 from planner.formulas.binding import of_headline
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.explanation import missing, reasons
@@ -163,7 +163,7 @@ def _fitting(results: Results, known: Facts, above: Sequence[Headline[Row]]) -> 
     plan = fit(results.template)
     elsewhere = {expected.EXTRAPOLATED, *([plan.needed] if plan else [])}
     others = [each for each in headlines(results.template) if not each.label and each.row.name not in elsewhere]
-    change = tried_advice.advised(results, known).words or layout_advice.quicker(results, known)
+    change = advice.advised(results, known).words or advice.quicker(results, known)
     told = [f"What to change first: {change}"] if change else []
     said = [*_memory(results), *told, *_columns([(each.row.label, _said(results, each.row)) for each in others])]
     memory = [plan.needed, *parse(plan.room.text).names] if plan else []

@@ -17,7 +17,7 @@ from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law, of_calibrations
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
 from planner.catalog.own_stacks import own_stacks
 from planner.catalog.rows import OwnRow, Reader
-from planner.csv_kinds import looks_like
+from planner.csvfile import looks_like
 from planner.errors import Place, UserError
 
 __all__ = [

@@ -19,7 +19,6 @@ from planner.check import (  # noqa: F401 (each registers its rules)
     file_rules,
     formula_rules,
     input_rules,
-    measured_rules,
     plan_rules,
     reference_rules,
     value_rules,

@@ -24,8 +24,8 @@ from planner.catalog.hardware_columns import OWN_RUNS
 from planner.compare import likely_unit
 from planner.errors import UserError, nearest
 from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
-from planner.fit.why_unmoved import why_unmoved
 from planner.formulas.expected import IDEAL
+from planner.number_text import few, percent
 from planner.validation.expected_times import ExpectedRuns, Numbers, predicted
 from planner.validation.fitting import Fitter
 from planner.validation.left_out import families_of
@@ -282,3 +282,33 @@ def _ranges(
                 lower, upper = bounds(name)
                 value = float(np.clip(math.exp(sign * width / times), lower, upper))
                 yield FittedParameter(name, value, known[name], len(own), error)
+
+
+OF_PEAKS = "_efficiency"  # names of the parameters that runs are made for: shares of peaks and bandwidths
+MOST = 3  # most parameters to name
+
+
+def why_unmoved(fit: OwnFit, names: Sequence[str]) -> str:
+    """Why the fit moved none of the parameters `names`, none of which was fitted before."""
+    used = fit.is_used({})  # an outlier that isn't contradicts nothing
+    counted = used if used.any() else fit.weights > 0
+    off = np.exp(-fit.residuals({})[counted]) - 1  # expected over measured
+    known = [name for name in names if fit.known.get(name, 0) > 0]
+    telling = [name for name in known if fit.n_determining(name)]
+    silent = [name for name in known if name not in telling and name.endswith(OF_PEAKS)]
+    if not telling:
+        return f"the runs don't reach where {_listed(known, 'or')} matters: other limits set their times"
+    ends = " to ".join(dict.fromkeys(percent(float(end), signed=True) for end in (off.min(), off.max())))
+    if np.abs(off).max() <= fit.usual:
+        why = f"expected times are {ends} off, within what published runs are off by, {percent(fit.error)}"
+    elif off.size == 1:
+        why = f"one run, of which the expected time is {ends} off, confirms none; add runs of other sizes"
+    elif off.min() < 0 < off.max():
+        why = f"the runs contradict each other: expected times are {ends} off"
+    else:
+        why = f"none explains all of the runs: expected times are {ends} off"
+    return f"{why}; of {_listed(silent, 'and')} they say nothing: other limits set their times" if silent else why
+
+
+def _listed(names: Sequence[str], word: str) -> str:
+    return few(names, MOST) if len(names) > MOST else f" {word} ".join(names)

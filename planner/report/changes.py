@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.formulas import layout_advice, tried_advice
+from planner.formulas import advice
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.following import followers
 from planner.formulas.headlines import levers
@@ -66,11 +66,11 @@ def changes(plan: Planned, key: str) -> tuple[str, ...]:
     labels = " or ".join(replay.template.row(name).label for name in names)
     if not _hold(replay, own, 1)[0]:
         nearest = [min(found, key=lambda each: abs(each.doublings)) for found in moved if found]
-        told, typed = tried_advice.advised(own, Facts())
+        told, typed = advice.advised(own, Facts())
         others = [each for each in nearest if typed.get(each.name) != each.value]  # told once
         said = (*((told,) if told else ()), *(f"{each.words}: every check holds" for each in others))
         return said or (f"No doubling or halving of {labels} alone makes every check hold.",)
-    quicker = tuple(filter(None, [layout_advice.quicker(own, Facts())]))
+    quicker = tuple(filter(None, [advice.quicker(own, Facts())]))
     if any(own.number(name) is None for name in costs):
         return quicker  # no saving can be computed for a cost that is N/A
     if at_any_price and not _is_twice(own, twice.at(), costs):

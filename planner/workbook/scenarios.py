@@ -14,8 +14,7 @@ from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
 from planner.compare import mesh_cases
-from planner.csv_kinds import looks_like
-from planner.csvfile import CsvFile, unguarded
+from planner.csvfile import CsvFile, looks_like, unguarded
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library
 from planner.formulas.following import followed
