@@ -99,6 +99,17 @@ def test_an_unknown_case_is_appended_with_moved_formulas(plan: Path) -> None:
     assert book.cell(row.number, column).number_format == book.cell(6, column).number_format
 
 
+def test_a_new_row_is_below_an_array_of_a_person(plan: Path) -> None:
+    """The rows that an array formula fills are no room for a case, also where the file has none of their cells."""
+    package = Package.read(plan)
+    part, below = package.sheets()["Comparison"], max(row.number for row in rows(plan)) + 1
+    array = f'<row r="{below}"><c r="B{below}"><f t="array" ref="B{below}:B{below + 2}">B6:B8</f></c></row>'
+    package.replace(part, package.parts[part].replace(b"</sheetData>", f"{array}</sheetData>".encode()))
+    package.write(plan)
+    assert "1 appended" in backfill(plan, measurement(MATMUL.format(768))).output
+    assert rows(plan)[-1].number == below + 3
+
+
 def test_a_template_without_a_row_is_appended_as_values(plan: Path) -> None:
     """There is no formula to copy: the prediction is typed, and the note says so."""
     package = Package.read(plan)

@@ -122,9 +122,10 @@ class ComparisonSheet:
         return self.runs_header and self.runs_header - RUN_HEADS + 1
 
     def is_blank(self, row: int) -> bool:
-        """Whether a row is empty."""
+        """Whether a row is empty, and no array of the user's reaches into it."""
         cells = self.xml.row(row).values() if row in self.xml.rows else ()
-        return all(cell.value is None and cell.formula is None for cell in cells)
+        is_empty = all(cell.value is None and cell.formula is None for cell in cells)
+        return is_empty and not any(row in area.rows for area in self.xml.arrays.values())
 
     def is_computed(self, row: int, name: str) -> bool:
         """Whether a cell has a formula, which must not be overwritten."""
