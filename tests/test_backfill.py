@@ -10,9 +10,11 @@ import pytest
 
 from planner.compare import comparison_sheet as comparison
 from planner.compare.prediction import judge, predict
+from planner.xlsx.address import address
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, changed, keys, measurement, rows, typed_into
+from tests.commands import run
 from tests.workbooks import sheet_of
 
 MATMUL = "matmul|activation_dtype=bf16,compute_dtype=bf16,output_dtype=bf16,weight_dtype=bf16|d_in={0},d_out={0},epilogue_passes=0,n_chips=1,n_matmuls=1,tokens={0}"  # noqa: E501
@@ -202,6 +204,25 @@ def test_a_copied_row_is_found_by_its_inputs(plan: Path) -> None:
     package.write(plan)
     assert "1 updated" in backfill(plan, measurement(MATMUL.format(640))).output
     assert rows(plan)[1].number_in("measured_time") == 1e-3
+
+
+def test_a_text_for_a_number_is_told_by_its_cell(plan: Path) -> None:
+    """`1,024` among a row's inputs and `1 ms` as its time: its key finds the row, check and fit name the cells."""
+    package = Package.read(plan)
+    sheet = comparison.find(package)
+    first, second = (row.number for row in sheet.rows[:2])
+    package.replace(sheet.part, typed_into(sheet, first, tokens="1,024"))
+    package.write(plan)
+    sheet = comparison.find(package)
+    package.replace(sheet.part, typed_into(sheet, second, measured_time="1 ms "))
+    package.write(plan)
+    assert "1 updated, 0 appended" in backfill(plan, measurement(keys(plan)[0])).output
+    said = " ".join(run("check", plan).output.split())
+    for name, number, text in (("tokens", first, "'1,024'"), ("measured_time", second, "'1 ms', with a blank")):
+        assert f"Comparison!{address(number, sheet.columns[name])}: the text {text}" in said
+    refused = run("fit", plan).output
+    assert "none of 2 runs can be fitted to" in refused
+    assert "tokens is the text '1,024', not a number" in refused
 
 
 def test_a_formula_is_not_overwritten(plan: Path) -> None:
