@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
-from openpyxl.styles import PatternFill
+from openpyxl.styles import Border, Font, PatternFill, Side
 
 from planner import progress
 from planner.book.added_sheets import added
@@ -114,9 +114,9 @@ def test_a_newer_one_stands_in_its_place(plan: Path) -> None:
     assert [each for each in check(after).found if each.rule == 33] == []
 
 
-@pytest.mark.parametrize("touch", ["number", "note", "row", "chart", "fill"])
+@pytest.mark.parametrize("touch", ["number", "note", "row", "chart", "fill", "font", "border", "number format"])
 def test_one_that_a_person_worked_on_is_theirs(plan: Path, touch: str) -> None:
-    """With a number, fill, note, row or chart put in it stays whole; the newer one stands beside it."""
+    """With a number, note, row, chart or format put in it stays whole; the newer one stands beside it."""
     write(plan, 1.0, 2.0)
 
     def worked(book: openpyxl.Workbook) -> None:
@@ -127,6 +127,12 @@ def test_one_that_a_person_worked_on_is_theirs(plan: Path, touch: str) -> None:
             sheet["A6"].comment = Comment("why?", "me")
         elif touch == "fill":
             sheet["A7"].fill = PatternFill("solid", fgColor="FFFFFF00")
+        elif touch == "font":
+            sheet["A5"].font = Font(bold=True, color="FFFF0000")
+        elif touch == "border":
+            sheet["A7"].border = Border(bottom=Side("thick"))
+        elif touch == "number format":
+            sheet["A7"].number_format = "0.0000"
         elif touch == "chart":
             sheet.add_chart(BarChart(), "D30")
         else:

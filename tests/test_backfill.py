@@ -10,10 +10,11 @@ import pytest
 
 from planner.compare import comparison_sheet as comparison
 from planner.compare.prediction import judge, predict
+from planner.xlsx.address import address
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, changed, keys, measurement, rows, typed_into
-from tests.commands import refusal, untouched
+from tests.commands import refusal, run, untouched
 from tests.workbooks import sheet_of
 
 MATMUL = "matmul|activation_dtype=bf16,compute_dtype=bf16,output_dtype=bf16,weight_dtype=bf16|d_in={0},d_out={0},epilogue_passes=0,n_chips=1,n_matmuls=1,tokens={0}"  # noqa: E501
@@ -97,6 +98,17 @@ def test_an_unknown_case_is_appended_with_moved_formulas(plan: Path) -> None:
     book = sheet_of(plan, "Comparison")
     column = comparison.find(Package.read(plan)).columns["measured_time"]
     assert book.cell(row.number, column).number_format == book.cell(6, column).number_format
+
+
+def test_a_new_row_is_below_an_array_of_a_person(plan: Path) -> None:
+    """The rows that an array formula fills are no room for a case, also where the file has none of their cells."""
+    package = Package.read(plan)
+    part, below = package.sheets()["Comparison"], max(row.number for row in rows(plan)) + 1
+    array = f'<row r="{below}"><c r="B{below}"><f t="array" ref="B{below}:B{below + 2}">B6:B8</f></c></row>'
+    package.replace(part, package.parts[part].replace(b"</sheetData>", f"{array}</sheetData>".encode()))
+    package.write(plan)
+    assert "1 appended" in backfill(plan, measurement(MATMUL.format(768))).output
+    assert rows(plan)[-1].number == below + 3
 
 
 def test_a_template_without_a_row_is_appended_as_values(plan: Path) -> None:
@@ -191,6 +203,25 @@ def test_a_copied_row_is_found_by_its_inputs(plan: Path) -> None:
     package.write(plan)
     assert "1 updated" in backfill(plan, measurement(MATMUL.format(640))).output
     assert rows(plan)[1].number_in("measured_time") == 1e-3
+
+
+def test_a_text_for_a_number_is_told_by_its_cell(plan: Path) -> None:
+    """`1,024` among a row's inputs and `1 ms` as its time: its key finds the row, check and fit name the cells."""
+    package = Package.read(plan)
+    sheet = comparison.find(package)
+    first, second = (row.number for row in sheet.rows[:2])
+    package.replace(sheet.part, typed_into(sheet, first, tokens="1,024"))
+    package.write(plan)
+    sheet = comparison.find(package)
+    package.replace(sheet.part, typed_into(sheet, second, measured_time="1 ms "))
+    package.write(plan)
+    assert "1 updated, 0 appended" in backfill(plan, measurement(keys(plan)[0])).output
+    said = " ".join(run("check", plan).output.split())
+    for name, number, text in (("tokens", first, "'1,024'"), ("measured_time", second, "'1 ms', with a blank")):
+        assert f"Comparison!{address(number, sheet.columns[name])}: the text {text}" in said
+    refused = run("fit", plan).output
+    assert "none of 2 runs can be fitted to" in refused
+    assert "tokens is the text '1,024', not a number" in refused
 
 
 def test_a_formula_is_not_overwritten(plan: Path) -> None:

@@ -201,3 +201,21 @@ def test_a_choice_by_its_name_elsewhere_is_told_the_one_here(tmp_path: Path) -> 
     said = " ".join(run("check", path).output.split())
     assert "full is out of range: it is not in the list" in said
     assert "; type block, as it is called here" in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("Full ", "the text 'Full', with a blank before or after it, is out of range"),
+        ("Full ", "; type block, as it is called here"),
+        ("blok", "; type block, if that is meant"),
+        ("block ", "; type block, if that is meant"),
+        ("everything", "; type another value"),
+    ],
+)
+def test_what_a_list_lacks_is_told_what_it_has(tmp_path: Path, typed: str, said: str) -> None:
+    """A misspelt choice, and one with a blank that nobody sees, are told the choice that is meant."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["h100-sxm"], ["training_layout"])
+    retype(path, remat=typed)
+    assert said in " ".join(run("check", path).output.split())

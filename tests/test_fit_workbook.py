@@ -90,7 +90,7 @@ def test_a_case_whose_time_is_no_number_is_told(tmp_path: Path) -> None:
         book["Comparison"].cell(row.number, sheet.columns["measured_time"]).value = text
     book.save(path)
     said = command("fit", path, "-o", tmp_path / "mine.csv")
-    assert f"1 run, it is no measured number above 0: row {sheet.rows[0].number}: " in said
+    assert f"1 run, measured_time is the text '0,012', not a number: row {sheet.rows[0].number}: " in said
 
 
 def test_a_workbook_of_whose_runs_nothing_moves_stays_as_it_was(tmp_path: Path) -> None:

@@ -49,6 +49,17 @@ def test_a_shared_formula_keeps_the_operator_that_is_a_space(tmp_path: Path) -> 
     assert found == ["SUM($F$5:$F$20 F10:G10)", "SUM($F$5:$F$20 F11:G11)"]
 
 
+def test_an_array_on_the_log_is_written_below(tmp_path: Path) -> None:
+    """The line of an update stands below the range of a person's array formula, also where its cells aren't filled."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["transformer"])
+    put(path, "Log", "</sheetData>",
+        '<row r="20"><c r="A20"><f t="array" ref="A20:A23">Inputs!F4:F7</f></c></row></sheetData>')  # fmt: skip
+    update_file(path, [], MORE)
+    log = sheet_of(path, "Log")
+    assert (log["A20"].value.ref, log["A23"].value, log["C24"].value) == ("A20:A23", None, "Updated by planner")
+
+
 def test_no_two_notes_are_on_one_cell(tmp_path: Path) -> None:
     """Notes whose rows are no more stand beside the one that has their cell now: a file with two there is refused."""
     path = tmp_path / "plan.xlsx"

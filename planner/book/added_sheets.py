@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
@@ -17,20 +17,28 @@ from typing import NamedTuple
 from planner.book.sheet import SEARCHED, Sheet
 from planner.xlsx.address import Position
 from planner.xlsx.cellvalue import is_number
+from planner.xlsx.styles import Look
 
 DIGITS = 12  # of a digest
 UNSIGNED = "0" * DIGITS
-_MARK = re.compile(rf"\[planner (?P<kind>[^\[\]]+), charts: (?P<charts>\d+), (?P<digest>[0-9a-f]{{{DIGITS}}})\]")
+_MARK = re.compile(
+    rf"\[planner (?P<kind>[^\[\]]+), charts: (?P<charts>\d+), (?P<digest>[0-9a-f]{{{DIGITS}}})"
+    rf"(, formats: (?P<formats>[0-9a-f]{{{DIGITS}}}))?\]"
+)
 
 
 class AddedSheet(NamedTuple):
-    """A sheet that planner added: its kind, the charts that it drew, and the digest of its cells as written and now."""
+    """A sheet that planner added: its kind, the charts that it drew, and the digest of its cells as written and now.
+
+    `formats` is the digest of its number formats as written; blank in a sheet of an earlier version.
+    """
 
     kind: str
     sheet: Sheet
     charts: int
     said: str
     digest: str
+    formats: str
 
     @property
     def is_as_written(self) -> bool:
@@ -44,10 +52,10 @@ def is_as_written_but(each: AddedSheet, values: Mapping[Position, object]) -> bo
     return found is not None and _digest(each.sheet, found[0], values) == each.said
 
 
-def mark(kind: str, charts: int, digest: str = UNSIGNED) -> str:
-    """The text of the sheet's third row, with the mark."""
+def mark(kind: str, charts: int) -> str:
+    """The text of the sheet's third row, with the mark; its two digests are to be filled in."""
     notice = "Values of one moment. planner replaces this sheet by a newer one, unless you edited it."
-    return f"{notice} [planner {kind}, charts: {charts}, {digest}]"
+    return f"{notice} [planner {kind}, charts: {charts}, {UNSIGNED}, formats: {UNSIGNED}]"
 
 
 def added(sheets: Iterable[Sheet]) -> Iterator[AddedSheet]:
@@ -55,7 +63,15 @@ def added(sheets: Iterable[Sheet]) -> Iterator[AddedSheet]:
     for sheet in sheets:
         if found := _marked(sheet):
             at, said = found
-            yield AddedSheet(said["kind"], sheet, int(said["charts"]), said["digest"], _digest(sheet, at))
+            now = _digest(sheet, at)
+            yield AddedSheet(said["kind"], sheet, int(said["charts"]), said["digest"], now, said["formats"] or "")
+
+
+def of_formats(sheet: Sheet, looks: Sequence[Look]) -> str:
+    """A digest of the number formats of a sheet's numbers and formulas; `looks` are those of the workbook's styles."""
+    numbers = [at for at, cell in sorted(sheet.cells.items()) if cell.kind or is_number(sheet.values.get(at))]
+    styles = ((at, sheet.cells[at].style or 0) for at in numbers)
+    return _hashed([(*at, looks[style].number_format) for at, style in styles if style < len(looks)])
 
 
 def _digest(sheet: Sheet, marked: Position, instead: Mapping[Position, object] = MappingProxyType({})) -> str:
@@ -69,6 +85,10 @@ def _digest(sheet: Sheet, marked: Position, instead: Mapping[Position, object] =
         value = instead.get(at, sheet.values.get(at))
         if at != marked and (cell.kind or value not in (None, "")):
             contents.append((*at, "=" if cell.kind else f"{value:.15g}" if is_number(value) else str(value)))
+    return _hashed(contents)
+
+
+def _hashed(contents: object) -> str:
     return hashlib.sha256(repr(contents).encode()).hexdigest()[:DIGITS]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -14,6 +14,8 @@ from planner.book.tables import HEADER, MACHINE_NAME, Database, LineItem
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.check.precedents import CellSet
+from planner.compare.comparison_sheet import found_in
+from planner.errors import NEAR, closest
 from planner.formulas.input_values import CHOICE_WORDS, Limits, is_flag, stages
 from planner.number_text import wanted_number
 from planner.plausible import doubt
@@ -99,6 +101,18 @@ def validations(book: Book) -> Iterator[Fault]:
         yield from _unguarded(sheet, wanted, areas)
         if sheet is book.inputs.sheet:
             yield from _beyond_limits(book, reported)
+    yield from _texts_of_cases(book)
+
+
+def _texts_of_cases(book: Book) -> Iterator[Fault]:
+    """Texts in the cells of numbers of Comparison, which have no data validation: cases may be anything."""
+    sheet = found_in(book.package, book.parsed)
+    if sheet is None:
+        return
+    for row in sheet.rows:
+        typed = (name for name in row.texts_for_numbers if not sheet.is_computed(row.number, name))
+        for cell in (Spot(sheet.name, row.number, row.columns[name]) for name in typed):
+            yield out_of_range(book, cell, "a number is wanted")
 
 
 def _typed(book: Book, sheet: Sheet) -> Iterator[Spot]:
@@ -226,18 +240,18 @@ def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: CellS
             allowed = _listed(validation, (row, column), values_of) if validation.type == "list" else None
             wanted = "" if isinstance(value, CellError) else _breach(validation, value, allowed)
             if wanted:
-                yield out_of_range(book, Spot(name, row, column), wanted)
+                yield out_of_range(book, Spot(name, row, column), wanted, allowed or ())
 
 
-def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
-    """The finding that a typed value isn't allowed in its cell."""
+def out_of_range(book: Book, cell: Spot, wanted: str, listed: Collection[str] = ()) -> Fault:
+    """The finding that a typed value isn't allowed in its cell; `listed` are those that are, in lower case."""
     name, *at = cell
     value = book.sheets[name].value(*at)
     what, scenario = book.owner(name, *at)
     subject = " of ".join(part for part in (what, scenario) if part)
-    meant = CHOICE_WORDS.get(str(value).strip().lower(), "")
-    remedy = f"type {meant}, as it is called here" if meant and meant in wanted else "type another value"
-    said = f"{exact_text(value)} is out of range: {wanted}"
+    remedy = _meant(value, listed)
+    is_padded = isinstance(value, str) and value != value.strip()
+    said = f"{said_text(str(value)) if is_padded else exact_text(value)} is out of range: {wanted}"
     alike = f"{what + ': ' if what else ''}the value is out of range: {wanted}"
     if wanted == BLANK:
         remedy = "empty the cell, and write elsewhere"
@@ -249,6 +263,15 @@ def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
         remedy = "type it as a number, without separators or a unit: a cell formatted as text keeps a text"
     text = f"{subject}: {said}" if subject else said
     return Fault(name, address(*at), text, remedy, kind="out_of_range", after=value, alike=alike)
+
+
+def _meant(value: Value, listed: Collection[str]) -> str:
+    """What to type in place of a value that isn't among those `listed`."""
+    word = _key(value).strip()
+    if (called := CHOICE_WORDS.get(word, "")) in listed:
+        return f"type {called}, as it is called here"
+    near = closest(word, listed, 1, NEAR)
+    return f"type {near[0]}, if that is meant" if near else "type another value"
 
 
 def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> str:

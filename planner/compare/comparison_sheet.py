@@ -90,16 +90,25 @@ class CaseRow:
         return typed
 
     @cached_property
+    def texts_for_numbers(self) -> dict[str, str]:
+        """The texts in its cells of numbers, such as `1,024`: inputs of its template, and the measured time."""
+        units = {row.name: row.unit for row in self.template.of_kind("input")} if self.template else {}
+        names = (*(name for name, unit in units.items() if unit != "text"), TIME)
+        return {name: text for name in names if isinstance(text := self.value(name), str) and text.strip()}
+
+    @cached_property
     def keys(self) -> set[str]:
         """The keys of the row's case: that of its inputs, and an analyst's free text if there is one.
 
-        A typed key that contradicts the inputs is ignored: it is left over from copying another row.
+        A typed key that contradicts the inputs is ignored: it is left over from copying another row. It counts where an
+        input is a text that spells no number.
         """
         typed = self.text(KEY)
         if self.template is None:
             return {typed} - {""}
         computed = case_key(self.template.name, self.inputs)
-        return {computed} if typed.startswith(f"{self.template.name}|") else {computed, typed} - {""}
+        is_read = self.texts_for_numbers.keys() <= {TIME}
+        return {computed} if is_read and typed.startswith(f"{self.template.name}|") else {computed, typed} - {""}
 
 
 @dataclass(frozen=True)
@@ -122,9 +131,10 @@ class ComparisonSheet:
         return self.runs_header and self.runs_header - RUN_HEADS + 1
 
     def is_blank(self, row: int) -> bool:
-        """Whether a row is empty."""
+        """Whether a row is empty, and no array of the user's reaches into it."""
         cells = self.xml.row(row).values() if row in self.xml.rows else ()
-        return all(cell.value is None and cell.formula is None for cell in cells)
+        is_empty = all(cell.value is None and cell.formula is None for cell in cells)
+        return is_empty and not any(row in area.rows for area in self.xml.arrays.values())
 
     def is_computed(self, row: int, name: str) -> bool:
         """Whether a cell has a formula, which must not be overwritten."""

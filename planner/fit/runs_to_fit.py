@@ -23,6 +23,7 @@ from planner.formulas import library
 from planner.measure.measurements_csv import REQUIRED
 from planner.measure.records import Measurement, parse_key
 from planner.validation.runs import Run, read
+from planner.xlsx.cellvalue import said_text
 
 OWN = "own"  # the source of runs that don't come from a CSV of runs
 NO_CHIP = "no accelerator"  # how the fault of an unknown chip begins
@@ -87,7 +88,8 @@ def _of_measurement(identifier: str, row: Measurement, databases: Databases, chi
 def _of_case(row: CaseRow, databases: Databases) -> Run:
     template = row.template.name if row.template else ""
     flags, time = row.text("flags"), row.number_in("measured_time") or 0.0
-    fault = f"{FLAGGED}{flags}" if flags else ""
+    texts = (f"{name} is {said_text(text)}, not a number" for name, text in row.texts_for_numbers.items())
+    fault = next(texts, f"{FLAGGED}{flags}" if flags else "")
     label = f"{OF_CASE}{row.number}: {row.text('case_label')}"
     run = _operation(label, template, row.inputs, row.text("hardware_id"), time, fault, databases)
     return replace(run, jax=jax_of(row.text("measured_source")))

@@ -204,7 +204,8 @@ def _log(merge: ThreeWay) -> None:
     sheet = SheetXml(merge.package.parts[part])
     filled = [(at, cell) for at, cell in log.sheet.cells.items() if is_filled(log, *at)]
     last = max((row for (row, column), cell in filled if column == 1 and not cell.kind), default=5)
-    below = max((row for (row, column), _ in filled if column <= 3), default=5) + 1
+    reached = (area.bottom for area in sheet.arrays.values() if area.left <= 3)  # by arrays of the user's
+    below = max([row for (row, column), _ in filled if column <= 3] + [*reached], default=5) + 1
     today = cell_number(made_now().date(), since_1904=counts_from_1904(merge.package))
     line: tuple[Content, ...] = (__version__, today, "Updated by planner")
     contents = {address(below, column): value for column, value in enumerate(line, 1)}

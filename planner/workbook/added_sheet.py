@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 
 from planner import progress
-from planner.book.added_sheets import UNSIGNED, AddedSheet, added, mark
+from planner.book.added_sheets import UNSIGNED, AddedSheet, added, mark, of_formats
 from planner.book.sheet import Sheet
 from planner.number_text import few
 from planner.recalc import recalculate
@@ -25,7 +25,7 @@ from planner.xlsx.references import references
 from planner.xlsx.relationships import copy_part, drop_linked, link
 from planner.xlsx.sheet_rules import without_drawing
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.styles import looks_of, take_all
+from planner.xlsx.styles import Look, Stylesheet, looks_of, take_all
 from planner.xlsx.workbook_part import add_sheet, drop_names, parse_sheets, take_names
 from planner.xlsx.xmltree import every
 
@@ -84,24 +84,33 @@ def _round(page: Page) -> None:
 
 
 def _is_alone(package: Package, sheet: AddedSheet) -> bool:
-    """Whether a sheet has nothing but what planner wrote: no notes, pictures, tables or controls, no cell coloured."""
+    """Whether a sheet has nothing but what planner wrote: no notes, pictures, tables or controls, no other format."""
     found = package.relationships(package.sheets()[sheet.sheet.name])
     drawings = [each.target for each in found if each.kind == "drawing"]
     drawn = [each.kind for drawing in drawings for each in package.relationships(drawing)]
     shapes = [one for drawing in drawings for one in every(package.tree(drawing), "sp", "pic", "cxnSp")]
     kinds = {each.kind for each in found} - {"drawing", "printerSettings"}
-    return drawn == ["chart"] * sheet.charts and not (kinds or shapes or _is_coloured(package, sheet.sheet))
+    return drawn == ["chart"] * sheet.charts and not (kinds or shapes or _is_formatted(package, sheet))
 
 
-def _is_coloured(package: Package, sheet: Sheet) -> bool:
-    """Whether a cell has another fill than its named style: planner fills cells by their styles alone.
+def _is_formatted(package: Package, sheet: AddedSheet) -> bool:
+    """Whether a cell's font, fill or border isn't its named style's, or its number format isn't what planner wrote.
 
-    A program that drops the named styles says nothing about who filled a cell.
+    Both are compared as the file has them: a program that saves it writes cells and their styles alike. One that drops
+    the named styles says nothing about who formatted a cell.
     """
-    known = looks_of(package)
-    looks = [known[at] for cell in sheet.cells.values() if (at := cell.style or 0) < len(known)]
-    has_names = any(look.style.startswith(cell_styles.PREFIX) for look in looks)
-    return has_names and any(look.ground != cell_styles.ground(look.style) for look in looks)
+    found = Stylesheet.of(package)
+    looks, named = (found[1].looks, found[1].named) if found else ([], {})
+    used = {looks[at] for cell in sheet.sheet.cells.values() if (at := cell.style or 0) < len(looks)}
+    if not any(look.style.startswith(cell_styles.PREFIX) for look in used):
+        return False
+    if sheet.formats and sheet.formats != of_formats(sheet.sheet, looks):
+        return True
+    return any(_drawn(look) != _drawn(named.get(look.style, look)) for look in used)
+
+
+def _drawn(look: Look) -> tuple[str, str, str]:
+    return look.font, look.fill, look.border
 
 
 def _free_sheet(package: Package, kind: str) -> str:
@@ -115,7 +124,7 @@ def _free_sheet(package: Package, kind: str) -> str:
 def _take_in(package: Package, fresh: Package, name: str, *, is_new: bool) -> None:
     """Copy the only sheet of a fresh package into another one."""
     theirs = fresh.sheets()[name]
-    sheet = without_drawing(_signed(fresh.parts[theirs]), *take_all(package, fresh))
+    sheet = without_drawing(_signed(fresh, theirs), *take_all(package, fresh))
     if is_new:
         part = add_sheet(package, name, sheet.xml(), None)
     else:
@@ -129,10 +138,13 @@ def _take_in(package: Package, fresh: Package, name: str, *, is_new: bool) -> No
     take_names(package, fresh, Moves({}), [name])
 
 
-def _signed(xml: bytes) -> bytes:
-    """A sheet's XML with the digest of its cells in its mark."""
+def _signed(fresh: Package, part: str) -> bytes:
+    """A sheet's XML with the digests of its cells and of their number formats in its mark."""
+    xml = fresh.parts[part]
     (found,) = added([Sheet("", 0, SheetXml(xml, []))])
-    return xml.replace(UNSIGNED.encode(), found.digest.encode(), 1)
+    for digest in (found.digest, of_formats(found.sheet, looks_of(fresh))):
+        xml = xml.replace(UNSIGNED.encode(), digest.encode(), 1)
+    return xml
 
 
 def _reads(sheets: dict[str, Sheet], name: str) -> Iterator[tuple[str, Area]]:

@@ -197,11 +197,6 @@ def styles() -> list[NamedStyle]:
     return [_style(name, **look) for name, look in _LOOKS.items()]
 
 
-def ground(style: str) -> str:
-    """The RGB hex digits of a named style's fill; blank without one, and for a style that isn't planner's."""
-    return str(_LOOKS.get(style, {}).get("fill", ""))[-6:]
-
-
 def new_book() -> Workbook:
     """A workbook without sheets, with all named styles."""
     book = Workbook()

@@ -80,10 +80,20 @@ class Stylesheet:
     @cached_property
     def looks(self) -> list[Look]:
         """The look of each style number (attribute s of a cell)."""
+        return self._looks_in("cellXfs")
+
+    @cached_property
+    def named(self) -> dict[str, Look]:
+        """The look of each named style, by its name."""
+        looks = dict(enumerate(self._looks_in("cellStyleXfs")))
+        styles = ((found.get("name", ""), looks.get(int(found.get("xfId", "0")))) for found in self.all("cellStyles"))
+        return {name: look._replace(style=name) for name, look in styles if look is not None}
+
+    def _looks_in(self, list_of_formats: str) -> list[Look]:
         names = {found.get("xfId", ""): found.get("name", "") for found in self.all("cellStyles")}
         formats = {found.get("numFmtId", ""): found.get("formatCode", "") for found in self.all("numFmts")}
         seen = {tag: ["" if _is_white(found) else _seen(found) for found in self.all(tag)] for tag in _IDS}
-        return [_look(element, names, formats, seen) for element in self.all("cellXfs")]
+        return [_look(element, names, formats, seen) for element in self.all(list_of_formats)]
 
     def add(self, tag: str, element: Element) -> int:
         """Append an element to a list, which is created if needed; returns its index."""
