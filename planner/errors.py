@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import heapq
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +52,15 @@ class UserError(Exception):
         where = f"{self.place}: " if self.place and str(self.place) else ""
         then = f"; {self.remedy}" if self.remedy else ""
         return " ".join(f"{where}{self.what}{then}".split())
+
+
+@contextmanager
+def placed(place: Place) -> Iterator[None]:
+    """Meanwhile a UserError gets this place."""
+    try:
+        yield
+    except UserError as error:
+        raise error.at(place) from None
 
 
 def closest(name: str, known: Iterable[str], count: int = 4, cutoff: float = 0.3) -> list[str]:

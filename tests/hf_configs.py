@@ -33,6 +33,20 @@ def row_of(path: Path, **settings: str) -> Mapping[str, Value]:
     return stored_rows.completed(stored_rows.MODELS, {"id": "mine", **understand(path, settings).cells}, path)
 
 
+def row_of_fields(fields: Config, folder: Path) -> Mapping[str, Value]:
+    """The same of a config's fields, which are written into a folder."""
+    path = folder / "config.json"
+    path.write_text(json.dumps(fields), encoding="utf-8")
+    return row_of(path)
+
+
+def largest(model_type: str) -> Config:
+    """Of the counted variations of a family that with most parameters."""
+    cases = (case for case in COUNTED["variations"] if case["config"]["model_type"] == model_type)
+    found: Config = max(cases, key=lambda case: int(case["n_params"]))
+    return found
+
+
 def value(row: Mapping[str, Value], name: str) -> Value:
     """What the transformer template says of a model."""
     return evaluate(TRANSFORMER, Facts(model=row, by_id=by_id(TRANSFORMER, Databases()))).value(name)

@@ -50,6 +50,15 @@ def numbers(found: OwnCalibration) -> dict[str, float]:
     return {each.name: each.value for each in found.parameters}
 
 
+def as_expected(runs: Sequence[Run], times: float = 1.0) -> list[Run]:
+    """The runs, each taking so many times what is expected of it."""
+    return [
+        replace(run, measured=float(time) * times)
+        for together in predicted(runs, OURS, models_of(OURS))
+        for run, time in zip(together.runs, together.expected, strict=True)
+    ]
+
+
 def matmuls(path: Path, times: Sequence[float], stack: str = "default") -> Path:
     """A CSV of matmuls of one's own on an H100, each taking so many times what is expected of it."""
     runs = plans("matmul")[: len(times)]
@@ -162,9 +171,7 @@ def test_the_error_of_runs_left_out_is_told(slower: tuple[Path, str], tmp_path: 
 
 def test_runs_as_expected_move_nothing(tmp_path: Path) -> None:
     """Runs that take what is expected leave every parameter as it is shipped."""
-    (together,) = predicted(plans("matmul"), OURS, models_of(OURS))
-    runs = [replace(run, measured=float(time)) for run, time in zip(together.runs, together.expected, strict=True)]
-    found = own(runs)
+    found = own(as_expected(plans("matmul")))
     assert not found.moved
     known = load_calibrations().rows[CALIBRATION]
     assert all(each.value == known[each.name] for each in found.parameters if not each.rows)
@@ -270,9 +277,7 @@ def test_runs_that_are_not_used_are_told_by_their_reason(tmp_path: Path) -> None
 @pytest.mark.parametrize("ratio", [10.0, 0.1])
 def test_a_bad_run_harms_little(ratio: float) -> None:
     """One run ten times off moves no expected time of others by more than 10 %, alone or beside three sound ones."""
-    runs = plans("matmul")
-    (together,) = predicted(runs, OURS, models_of(OURS))
-    sound = [replace(run, measured=float(time)) for run, time in zip(runs, together.expected, strict=True)]
+    sound = as_expected(plans("matmul"))
     known = load_calibrations().rows[CALIBRATION]
     for given in ([sound[0]], sound[:4]):
         found = own([replace(given[0], measured=given[0].measured * ratio), *given[1:]])
@@ -285,12 +290,7 @@ def test_a_bad_run_harms_little(ratio: float) -> None:
 
 def test_how_far_runs_go_is_told_by_those_that_are_used() -> None:
     """Of eight runs of serving as expected the one over most chips is thirty times too slow: the others tell it."""
-    runs = [replace(run, is_fitted=True) for run in plans("serving")[:8]]
-    sound = [
-        replace(run, measured=float(time))
-        for together in predicted(runs, OURS, models_of(OURS))
-        for run, time in zip(together.runs, together.expected, strict=True)
-    ]
+    sound = as_expected([replace(run, is_fitted=True) for run in plans("serving")[:8]])
     chips = {run.id: float(run.values["n_chips"]) for run in sound}
     last = replace(sound[0], id="slow", measured=sound[0].measured * 30,
                    values={**sound[0].values, "n_chips": 2 * max(chips.values())})  # fmt: skip
@@ -302,11 +302,7 @@ def test_how_far_runs_go_is_told_by_those_that_are_used() -> None:
 
 def test_each_parameter_stays_within_its_bounds() -> None:
     """Runs at a hundredth of the peak move an efficiency to its least and no further."""
-    (together,) = predicted(plans("matmul"), OURS, models_of(OURS))
-    found = own(
-        [replace(run, measured=float(time) * 100) for run, time in zip(together.runs, together.expected, strict=True)]
-    )
-    for each in found.parameters:
+    for each in own(as_expected(plans("matmul"), 100)).parameters:
         assert BY_NAME[each.name].lower <= each.value <= BY_NAME[each.name].upper
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from planner.hf.families import CLASS_DEFAULTS, FAMILIES
-from tests.hf_configs import CONFIGS, COUNTED, MODELS, Config, config_of, row_of, value
+from tests.hf_configs import CONFIGS, COUNTED, MODELS, Config, config_of, largest, row_of, row_of_fields, value
 
 SHARED = sorted(set(CONFIGS) & set(MODELS.rows))
 
@@ -72,18 +72,15 @@ def test_equals_an_independent_count(identifier: str) -> None:
 )  # fmt: skip
 def test_mpt_with_fewer_kv_heads(tmp_path: Path, changes: Config, kv_heads: int, total: int) -> None:
     """The heads of keys and values, and the kind of the feed-forward block, stand in configs of their own."""
-    (tmp_path / "config.json").write_text(json.dumps(config_of("mpt-7b", **changes)), encoding="utf-8")
-    row = row_of(tmp_path / "config.json")
+    row = row_of_fields(config_of("mpt-7b", **changes), tmp_path)
     assert (row["n_kv_heads"], value(row, "n_params_total")) == (kv_heads, total)
 
 
 def test_variations_equal_an_independent_count(tmp_path: Path) -> None:
     """Small configs with every field of each family changed, left out or null count as transformers counts them:
     everyday each fourth, else all of them."""
-    path = tmp_path / "config.json"
     for case in COUNTED["variations"][:: 100 // settings().max_examples]:
-        path.write_text(json.dumps(case["config"]))
-        row = row_of(path)
+        row = row_of_fields(case["config"], tmp_path)
         assert value(row, "n_params_total") == case["n_params"], case
         for column in {"n_local_layers", "window", "n_linear_layers"} & set(case):
             assert row[column] == case[column], case
@@ -244,9 +241,7 @@ _OLDER: dict[str, tuple[int, Config]] = {
 def test_a_family_under_other_names(tmp_path: Path, name: str) -> None:
     """Configs as a checkpoint's own code or a later transformers writes them count as the same model does."""
     count, config = _OLDER[name]
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(config))
-    assert value(row_of(path), "n_params_total") == count
+    assert value(row_of_fields(config, tmp_path), "n_params_total") == count
 
 
 @pytest.mark.parametrize(
@@ -255,10 +250,9 @@ def test_a_family_under_other_names(tmp_path: Path, name: str) -> None:
 def test_a_pattern_of_letters(tmp_path: Path, layers: int, pattern: str | int, local: int) -> None:
     """EXAONE 4 names its windows by letters, L and G in turn, as it came out; the last layer sees all."""
     exaone = {"hidden_size": 5120, "num_attention_heads": 40, "num_key_value_heads": 8, "intermediate_size": 27392}
-    path = tmp_path / "config.json"
     config = {"model_type": "exaone4", **exaone, "num_hidden_layers": layers, "vocab_size": 102400}
-    path.write_text(json.dumps({**config, "sliding_window": 4096, "sliding_window_pattern": pattern}))
-    assert row_of(path)["n_local_layers"] == local
+    windows = {"sliding_window": 4096, "sliding_window_pattern": pattern}
+    assert row_of_fields(config | windows, tmp_path)["n_local_layers"] == local
 
 
 # What layers with attention cache of a token in bf16, and what all others keep of a sequence, worked out by hand.
@@ -275,10 +269,7 @@ _KEPT = {
 def test_what_a_hybrid_keeps(tmp_path: Path, model_type: str) -> None:
     """Bamba 9B, Jamba v0.1, Nemotron 3 Nano, LFM2 1.2B and 8B-A1B: attention layers alone cache tokens, the others keep
     states."""
-    path = tmp_path / "config.json"
-    cases = [case for case in COUNTED["variations"] if case["config"]["model_type"] == model_type]
-    path.write_text(json.dumps(max(cases, key=lambda case: int(case["n_params"]))["config"]))
-    row = row_of(path)
+    row = row_of_fields(largest(model_type)["config"], tmp_path)
     assert (value(row, "kv_bytes_per_token"), row["recurrent_state_elements"]) == _KEPT[model_type]
 
 
@@ -301,11 +292,8 @@ _LAYERS = {
 @pytest.mark.parametrize("model_type", _LAYERS)
 def test_what_the_layers_of_a_family_hold(tmp_path: Path, model_type: str) -> None:
     """Not the sum of the parameters alone: caches, windows and experts are those of the model's layers."""
-    path = tmp_path / "config.json"
-    cases = [case for case in COUNTED["variations"] if case["config"]["model_type"] == model_type]
-    case = max(cases, key=lambda case: int(case["n_params"]))
-    path.write_text(json.dumps(case["config"]))
-    row = row_of(path)
+    case = largest(model_type)
+    row = row_of_fields(case["config"], tmp_path)
     total, active = (value(row, f"n_params_{part}") for part in ("total", "active"))
     assert isinstance(active, float)
     experts = tuple(row[name] for name in ("n_experts", "n_experts_active", "n_moe_layers"))
@@ -316,19 +304,16 @@ def test_what_the_layers_of_a_family_hold(tmp_path: Path, model_type: str) -> No
 def test_lookups_chosen_keys_and_several_streams(tmp_path: Path) -> None:
     """Qwen4-Exp of its class's sizes: indexers of 16 heads in 10 layers leave 2,048 keys by one key for 16 tokens, four
     streams, states of 30 layers; tables of 16 prime sizes from 20 million on in each of two layers, none multiplied."""
-    path = tmp_path / "config.json"
     plain, looking = sorted(
         (case for case in COUNTED["variations"] if case["config"].get("ngram_vocab_size_base") == 20_000_000),
         key=lambda case: int(case["n_params"]),
     )
-    path.write_text(json.dumps(looking["config"]))
-    row = row_of(path)
+    row = row_of_fields(looking["config"], tmp_path)
     names = ("n_indexer_layers", "index_topk", "index_rate", "index_n_heads", "index_head_dim", "residual_streams")
     assert [row[name] for name in names] == [10, 2048, 16, 16, 128, 4]
     assert row["recurrent_state_elements"] == 30 * 32 * 128 * 128
     multiplied = value(row, "n_params_matmul_active")
-    path.write_text(json.dumps(plain["config"]))
-    without = value(row_of(path), "n_params_matmul_active")
+    without = value(row_of_fields(plain["config"], tmp_path), "n_params_matmul_active")
     assert isinstance(multiplied, float)
     assert isinstance(without, float)
     lookups = 2 * (5 * 2048 * 2048 + 4 * 2048 * 4)
@@ -350,14 +335,12 @@ def test_a_nested_model_has_a_head_of_its_own(tmp_path: Path, model_type: str, p
     """Where neither the whole config nor its part says whether the head is tied, it is as the language model's class
     has it: the header of Mistral Small 3.1 counts 24,011,361,280 parameters, which transformers counts untied alone,
     though since 5.0 its class for the whole would tie it."""
-    path = tmp_path / "config.json"
     whole = "deepseek-v3" if inner == "deepseek_v3" else "qwen2-7b"
     text = config_of(whole, model_type=inner, architectures=..., tie_word_embeddings=...)
-    path.write_text(json.dumps({"model_type": model_type, part: text}))
-    row = row_of(path)
+    row = row_of_fields({"model_type": model_type, part: text}, tmp_path)
     assert row["is_untied"] == 1
-    path.write_text(json.dumps({"model_type": model_type, part: text | {"tie_word_embeddings": False}}))
-    assert value(row, "n_params_total") == value(row_of(path), "n_params_total")
+    untied = row_of_fields({"model_type": model_type, part: text | {"tie_word_embeddings": False}}, tmp_path)
+    assert value(row, "n_params_total") == value(untied, "n_params_total")
 
 
 def test_every_family_is_held_against_a_count() -> None:

@@ -31,6 +31,7 @@ from tests.test_ingest import ingest
 from tests.test_profiles_kinds import served
 from tests.test_profiles_torch import MM, torch_event, torch_kernel
 from tests.workbooks import write_small
+from tests.written_profiles import in_json
 
 
 def test_a_capture_of_a_server_lands_its_decode_steps_when_asked(tmp_path: Path) -> None:
@@ -87,8 +88,7 @@ def test_what_ran_for_no_time_is_no_case(tmp_path: Path, seconds: tuple[float, f
         events.append(torch_event("cpu_op", "aten::mm", 20 * at, 5, **place, **shapes))
         events.append(torch_event("cuda_runtime", "cudaLaunchKernel", 20 * at + 1, 1, correlation=at + 1, **place))
         events.append(torch_kernel("sm90_gemm", 20 * at + 3, each * 1e6, correlation=at + 1))
-    path = tmp_path / "zero.trace.json"
-    path.write_text(json.dumps({"deviceProperties": [{"name": "NVIDIA H100"}], "traceEvents": events}))
+    path = in_json(tmp_path, {"deviceProperties": [{"name": "NVIDIA H100"}], "traceEvents": events}, "zero.trace.json")
     found = ingested([path], "h100-sxm", None, "")
     assert [row.t_median for row in found.cases.rows] == [pytest.approx(each) for each in seconds if each]
     assert list(profile_text.lines(found))
@@ -229,8 +229,7 @@ def test_cores_land_as_chips_beside_those_of_the_plan() -> None:
 def test_ranks_that_were_not_traced_count(tmp_path: Path) -> None:
     """One rank's trace of a run of eight is of eight chips, and says so."""
     event = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1.0, "dur": 2, "pid": 0, "args": {"device": 0}}
-    path = tmp_path / "rank0.json"
-    path.write_text(json.dumps({"distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": [event]}))
+    path = in_json(tmp_path, {"distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": [event]}, "rank0.json")
     found = chips_of(read_profile(path), Chip("", "unknown"))
     assert (found.count, found.why) == (8, "1 of 8 ranks is in the profile")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from planner.profiles.reading import read as read_profile
 from tests.made_profiles import V5P, core, of, operation
 from tests.measure_traces import TRACES, real
 from tests.test_profiles_torch import MM, torch_event, torch_kernel
+from tests.written_profiles import in_json
 
 
 def test_the_step_and_its_parts_say_what_each_is() -> None:
@@ -167,8 +167,7 @@ def test_the_largest_waste_is_of_the_kernels_of_steps(tmp_path: Path) -> None:
             torch_event("cuda_runtime", "cudaLaunchKernel", launched + 1, 1, correlation=n, **{"External id": n}),
             torch_kernel("gemm", 100 + 20 * n, 10, correlation=n, **{"External id": n}),
         ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
+    path = in_json(tmp_path, {"traceEvents": events})
     found = {each.label: each for each in first_page.lines(read_profile(path), None, Peaks(1e12, 1e12))}
     flops = 2 * 64 * 32 * 16
     assert found["Largest waste"].measured == pytest.approx(2 * (10e-6 - flops / 1e12))

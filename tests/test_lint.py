@@ -55,6 +55,11 @@ def places(findings: list[Fault]) -> set[str]:
     return {finding.place for finding in findings if finding.severity != "note"}
 
 
+def faults(findings: list[Fault]) -> tuple[set[int], set[str]]:
+    """The rules that found a fault, and where faults and overrides stand."""
+    return rules(findings), places(findings)
+
+
 def test_a_built_workbook_is_clean(plan: Seeded, whole: Seeded) -> None:
     """A freshly built workbook has no finding, no override and no note, by any of the rules."""
     assert plan.found() == whole.found() == []
@@ -73,9 +78,7 @@ def test_a_scenario_that_a_sheet_lacks(plan: Seeded) -> None:
     """A scenario on Inputs that nobody has copied to the other sheets; it has no inputs either."""
     for row in range(4, 8):
         plan.type("Inputs", f"I{row}", "h100-sxm" if row == 7 else "llama3-70b")
-    found = plan.recalculated()  # Cover counts it
-    assert rules(found) == {6}
-    assert places(found) == {"Inputs!I4"}
+    assert faults(plan.recalculated()) == ({6}, {"Inputs!I4"})  # Cover counts it
 
 
 def test_a_header_of_another_column(plan: Seeded) -> None:
@@ -100,9 +103,7 @@ def test_units_of_rows(plan: Seeded) -> None:
     wrong = {"weight_bytes": "GB", "total_peak": "FLOPs/s", "decode_flops": None}
     for name, unit in wrong.items():
         plan.type("Serve", plan.at("Serve", name, "B"), unit)
-    found = plan.found()
-    assert rules(found) == {10}
-    assert places(found) == {f"Serve!{plan.at('Serve', name, 'B')}" for name in wrong}
+    assert faults(plan.found()) == ({10}, {f"Serve!{plan.at('Serve', name, 'B')}" for name in wrong})
 
 
 def test_units_of_columns(plan: Seeded) -> None:
@@ -142,9 +143,7 @@ def test_a_blank_that_is_its_rows_formula(plan: Seeded) -> None:
     """A formula deleted in one scenario."""
     ref = plan.at("Serve", "step_activation_bytes", "H")
     plan.type("Serve", ref, None)
-    found = plan.recalculated()
-    assert rules(found) == {12}
-    assert places(found) == {f"Serve!{ref}"}
+    assert faults(plan.recalculated()) == ({12}, {f"Serve!{ref}"})
 
 
 def test_a_formula_that_is_not_its_columns(whole: Seeded) -> None:
@@ -167,9 +166,7 @@ def test_a_formula_among_the_inputs(plan: Seeded) -> None:
     """An input that is calculated."""
     ref = plan.at("Inputs", "batch")
     plan.formula("Inputs", ref, "2*16")
-    found = plan.recalculated()
-    assert rules(found) == {14}
-    assert places(found) == {f"Inputs!{ref}"}
+    assert faults(plan.recalculated()) == ({14}, {f"Inputs!{ref}"})
 
 
 @pytest.mark.parametrize("columns", ["G", ALL])

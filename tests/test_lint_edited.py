@@ -28,16 +28,8 @@ from tests.libreoffice import needs_libreoffice
 from tests.read_once import recalculate_once
 from tests.seeded import ALL, Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows, places  # noqa: F401
-from tests.workbooks import copy_scenario_of, write_plan
+from tests.workbooks import copy_scenario_of, resave, write_plan
 from tests.xlsx_samples import sheet
-
-
-def saved(path: Path) -> Package:
-    """The workbook as a program that calculates saves it."""
-    package = Package.read(path)
-    recalculate_once(package)
-    package.write(path)
-    return package
 
 
 @pytest.mark.parametrize(
@@ -87,7 +79,7 @@ def test_what_an_analyst_adds_is_no_breach(built: bytes, tmp_path: Path) -> None
     copied = book.copy_worksheet(sheet)
     copied["F20"] = 5
     book.save(path)
-    report = check(saved(path))
+    report = check(resave(path))
     assert [finding for finding in report.found if finding.severity != "note"] == []
 
 

@@ -9,7 +9,7 @@ import pytest
 from planner.check.findings import RULES
 from tests.built_form import FORM
 from tests.seeded import Seeded
-from tests.test_lint import fixture_built, fixture_plan, fixture_rows, places, rules
+from tests.test_lint import faults, fixture_built, fixture_plan, fixture_rows, rules
 
 __all__ = ["fixture_built", "fixture_plan", "fixture_rows"]  # fixtures that pytest finds here
 
@@ -46,9 +46,7 @@ def test_a_hidden_sheet_and_a_hidden_row(plan: Seeded) -> None:
     plan.change(plan.part("Serve"), rf'<row r="{row}"', f'<row hidden="1" r="{row}"')
     grouped = plan.at("Serve", "decode_step_time", "")
     plan.change(plan.part("Serve"), rf'<row r="{grouped}"', f'<row hidden="1" outlineLevel="1" r="{grouped}"')
-    found = plan.found()
-    assert rules(found) == {4}
-    assert places(found) == {"Models", f"Serve!A{row}"}
+    assert faults(plan.found()) == ({4}, {"Models", f"Serve!A{row}"})
 
 
 def test_rows_that_a_filter_hides_are_one_finding(plan: Seeded) -> None:
@@ -71,17 +69,13 @@ def test_merged_cells(plan: Seeded) -> None:
         "</sheetData>",
         '</sheetData><mergeCells count="1"><mergeCell ref="A12:B12"/></mergeCells>',
     )
-    found = plan.found()
-    assert rules(found) == {8}
-    assert places(found) == {"Serve!A12"}
+    assert faults(plan.found()) == ({8}, {"Serve!A12"})
 
 
 def test_a_constant_without_a_source(plan: Seeded) -> None:
     """Rule 11: a constant that doesn't say where it comes from."""
     plan.type("Inputs", cell := plan.at("Inputs", "flop_per_mac", "E"), None)
-    found = plan.found()
-    assert rules(found) == {11}
-    assert places(found) == {f"Inputs!{cell}"}
+    assert faults(plan.found()) == ({11}, {f"Inputs!{cell}"})
 
 
 def test_a_measured_time_without_its_run(plan: Seeded) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.seeded import Seeded
-from tests.test_lint import fixture_built, fixture_plan, fixture_rows, fixture_whole, places, rules  # noqa: F401
+from tests.test_lint import faults, fixture_built, fixture_plan, fixture_rows, fixture_whole, places, rules  # noqa: F401
 
 RELATIONSHIPS = "xl/_rels/workbook.xml.rels"
 
@@ -12,9 +12,7 @@ def test_a_reference_that_points_down(plan: Seeded) -> None:
     """A row that reads one below it."""
     plan.formulas("Serve", "decode_attention_flops", "{0}{batch}*{0}{prefill_flops}")
     plan.type("Serve", plan.at("Serve", "decode_attention_flops", "D"), "batch*prefill_flops")
-    found = plan.recalculated()
-    assert rules(found) == {15}
-    assert places(found) == {f"Serve!{plan.at('Serve', 'decode_attention_flops')}"}
+    assert faults(plan.recalculated()) == ({15}, {f"Serve!{plan.at('Serve', 'decode_attention_flops')}"})
 
 
 def test_a_circle(plan: Seeded) -> None:
@@ -29,9 +27,7 @@ def test_a_circle(plan: Seeded) -> None:
 def test_a_broken_reference(plan: Seeded) -> None:
     """A cell that was deleted under a formula."""
     plan.formula("Log", "A30", "Inputs!#REF!*2")
-    found = plan.recalculated()
-    assert rules(found) == {15}
-    assert places(found) == {"Log!A30"}
+    assert faults(plan.recalculated()) == ({15}, {"Log!A30"})
 
 
 def test_a_sheet_renamed_without_its_formulas(plan: Seeded) -> None:
@@ -103,6 +99,4 @@ def test_a_dead_input(plan: Seeded) -> None:
     for column, value in zip("ABCE", ("Unused rate", "1", "unused_rate", "A guess"), strict=True):
         plan.type("Inputs", f"{column}{row}", value)
     plan.type("Inputs", f"D{row}", 5)
-    found = plan.found()
-    assert rules(found) == {20}
-    assert places(found) == {f"Inputs!C{row}"}
+    assert faults(plan.found()) == ({20}, {f"Inputs!C{row}"})

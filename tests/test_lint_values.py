@@ -7,7 +7,7 @@ import pytest
 from planner.book.workbook import Book
 from planner.xlsx.address import address
 from tests.seeded import ALL, Seeded
-from tests.test_lint import fixture_built, fixture_plan, fixture_rows, fixture_whole, places, rules  # noqa: F401
+from tests.test_lint import faults, fixture_built, fixture_plan, fixture_rows, fixture_whole, places, rules  # noqa: F401
 
 SLOW = pytest.mark.slow
 
@@ -15,9 +15,7 @@ SLOW = pytest.mark.slow
 def test_names_that_say_something_else(plan: Seeded) -> None:
     """A formula in names edited, its cells not."""
     plan.type("Serve", plan.at("Serve", "decode_flops", "D"), "batch*prefill_flops/prompt_len")
-    found = plan.found()
-    assert rules(found) == {21}
-    assert places(found) == {f"Serve!{plan.at('Serve', 'decode_flops')}"}
+    assert faults(plan.found()) == ({21}, {f"Serve!{plan.at('Serve', 'decode_flops')}"})
 
 
 def test_cells_that_say_something_else(plan: Seeded) -> None:
@@ -166,9 +164,7 @@ def test_a_headline_without_a_check(plan: Seeded) -> None:
     plan.formulas("Serve", "check_max_batch", "IF({0}{batch}>0,1,0)")
     for sheet, name in (("Serve", "check_max_batch"), ("Checks", "serve.check_max_batch")):
         plan.type(sheet, plan.at(sheet, name, "D"), "IF(batch>0,1,0)")
-    found = plan.recalculated()
-    assert rules(found) == {24}
-    assert places(found) == {f"Dashboard!{plan.at('Dashboard', 'max_batch', 'C')}"}
+    assert faults(plan.recalculated()) == ({24}, {f"Dashboard!{plan.at('Dashboard', 'max_batch', 'C')}"})
 
 
 @pytest.mark.parametrize(
@@ -178,9 +174,7 @@ def test_a_headline_without_a_check(plan: Seeded) -> None:
 def test_a_header_without_the_master_check(plan: Seeded, sheet: str, ref: str) -> None:
     """A sheet that no longer says how many checks fail."""
     plan.type(sheet, ref, 0)
-    found = plan.recalculated()
-    assert rules(found) == {24}
-    assert places(found) == {f"{sheet}!{ref}"}
+    assert faults(plan.recalculated()) == ({24}, {f"{sheet}!{ref}"})
 
 
 def test_a_cover_without_the_master_check(plan: Seeded) -> None:

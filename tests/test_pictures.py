@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from openpyxl.utils import column_index_from_string
 
-from planner.recalc import recalculate
 from planner.workbook.book import build, draft
 from planner.workbook.scenarios import plan_of
 from planner.workbook.wrapping import PER_WIDTH, lines_of
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.chart_caches import _point
 from planner.xlsx.opc import Package
-from tests.workbooks import SheetsOf, by_name, cached, few_rows, retype, smaller
+from tests.workbooks import SheetsOf, by_name, cached, few_rows, resave, retype, smaller
 
 SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$([0-9]+))?</")
 
@@ -157,9 +156,7 @@ def test_the_parts_make_what_is_expected(path: Path, tmp_path: Path, workload: s
     made = tmp_path / "plan.xlsx"
     made.write_bytes(path.read_bytes())
     retype(made, mesh_tensor=4.0, batch_tokens=1048576.0, workload=workload)
-    package = Package.read(made)
-    recalculate(package)
-    package.write(made)
+    resave(made)
     grid = cached(made)
     (_, _, step, share), (_, _, bound, _), *parts = block(grid["Dashboard"])
     assert step == grid["Dashboard"][f"F{by_name(grid, 'Dashboard')[whole]}"]

@@ -16,6 +16,7 @@ from planner.errors import UserError
 from planner.profiles.profile_files import named
 from planner.profiles.reading import read
 from tests.measure_encoder import Span, space
+from tests.written_profiles import in_json
 
 SPANS = [
     Span(f"%fusion.{n} = f32[8,4]{{1,0}} dot(f32[8,2]{{1,0}} %a, f32[2,4]{{1,0}} %b)", n * 9, 5, {"run_id": 3})
@@ -322,7 +323,6 @@ def test_any_value_of_an_event_is_a_profile_or_one_line(tmp_path, kind, data):
         place[data.draw(st.sampled_from(sorted(place)))] = data.draw(st.sampled_from(ODD))
     described = {key: data.draw(st.sampled_from([*ODD, {"rank": 0, "world_size": 2**80}]))
                  for key in ("distributedInfo", "deviceProperties", "baseTimeNanoseconds")}  # fmt: skip
-    path = tmp_path / "odd.trace.json"
-    path.write_text(json.dumps(described | {"traceEvents": events}))
+    path = in_json(tmp_path, described | {"traceEvents": events}, "odd.trace.json")
     with suppress(UserError):
         assert read(path).devices

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from planner.errors import UserError
 from planner.profiles.reading import read
 from tests.measure_encoder import Span, space
-from tests.written_profiles import US, fusion, kernel, written
+from tests.written_profiles import US, fusion, in_json, kernel, written
 
 
 def test_jax_on_cuda(tmp_path):
@@ -215,9 +213,7 @@ def test_trace_json_of_a_gpu(tmp_path):
          "args": args | {"hlo_op": f"fusion.{n}"}}
         for run in range(4) for n in range(3)
     ]  # fmt: skip
-    path = tmp_path / "x.trace.json"
-    path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": [*named, *events, {}]}))
-    found = read(path)
+    found = read(in_json(tmp_path, {"displayTimeUnit": "ns", "traceEvents": [*named, *events, {}]}, "x.trace.json"))
     assert (found.format, found.found, found.step_times) == ("trace.json", "module", pytest.approx([25e-6] * 4))
     assert found.devices[0].programs[0].count == 4
 
@@ -234,9 +230,7 @@ def test_a_first_event_of_an_absurd_time_in_a_trace_json_costs_only_itself(tmp_p
     for n in range(8):
         own = {key: str(int(value) + 10 * US * n) if "offset" in key else value for key, value in offset.items()}
         events.append({"ph": "X", "pid": 3, "tid": 1, "ts": 1e9 + 10 * n, "dur": 5, "name": "fusion.1", "args": own})
-    path = tmp_path / "odd.trace.json"
-    path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}))
-    (device,) = read(path).devices
+    (device,) = read(in_json(tmp_path, {"displayTimeUnit": "ns", "traceEvents": events}, "odd.trace.json")).devices
     assert [(each.name, each.count) for each in device.operations] == [("fusion.1", 8)]
     assert device.parts.span == pytest.approx(75e-6)
 
@@ -246,7 +240,6 @@ def test_a_trace_of_no_whole_event_is_said_to_be_one(tmp_path, phases):
     """A trace that is empty, or whose events begin and end apart, is no unknown JSON: a line says what it lacks."""
     events = [{"ph": phase, "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 5.0 + n, "args": {"device": 0}}
               for n, phase in enumerate(phases)]  # fmt: skip
-    path = tmp_path / "a.trace.json"
-    path.write_text(json.dumps({"traceEvents": events}))
+    path = in_json(tmp_path, {"traceEvents": events}, "a.trace.json")
     with pytest.raises(UserError, match="this trace has no event with a time of its own"):
         read(path)

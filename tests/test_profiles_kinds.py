@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from planner.errors import UserError
@@ -13,6 +11,7 @@ from tests.commands import command, invoked
 from tests.measure_encoder import Span, space
 from tests.measure_traces import TRACES, real
 from tests.test_profiles_torch import torch_event, torch_kernel
+from tests.written_profiles import in_json
 
 US = 1e-6
 
@@ -28,13 +27,6 @@ def served(marks, lasts, *, is_profiled=True, kernels=None):
         events.append(torch_event("cuda_runtime", "cudaLaunchKernel", at + 10, 1, correlation=n))
         events.append(torch_kernel(name, at + 20, last, correlation=n))
     return {"traceEvents": events}
-
-
-def written(tmp_path, document, name="a.json"):
-    """The trace in a file."""
-    path = tmp_path / name
-    path.write_text(json.dumps(document))
-    return path
 
 
 SERVERS = [
@@ -57,7 +49,7 @@ def test_prefill_and_decode_of_a_mixed_capture(tmp_path, prefill, decode, is_pro
     """Ten decode steps whose kernel takes 10 us and two prefills of 40: decode is taken, and prefill for the asking."""
     marks = [prefill if n in (0, 6) else decode for n in range(12)]
     lasts = [40 if n in (0, 6) else 10 for n in range(12)]
-    path = written(tmp_path, served(marks, lasts, is_profiled=is_profiled))
+    path = in_json(tmp_path, served(marks, lasts, is_profiled=is_profiled))
     found = read(path)
     assert (phase(found.step_name), found.step_times) == ("decode", pytest.approx([10 * US] * 10))
     (note,) = found.notes
@@ -71,7 +63,7 @@ def test_prefill_and_decode_of_a_mixed_capture(tmp_path, prefill, decode, is_pro
 
 def test_all_steps_of_the_profiler_are_one_kind_for_the_asking(tmp_path):
     """By their own name, with their own numbers: prefill of 40 us and decode of 10."""
-    path = written(tmp_path, served(["step[EXTEND bs=1]", "step[DECODE bs=1]", "step[DECODE bs=1]"], [40, 10, 10]))
+    path = in_json(tmp_path, served(["step[EXTEND bs=1]", "step[DECODE bs=1]", "step[DECODE bs=1]"], [40, 10, 10]))
     found = read(path, asked="ProfilerStep")
     assert (found.step_name, found.step_times) == ("ProfilerStep#", pytest.approx([40 * US, 10 * US, 10 * US]))
     assert [step.index for step in found.devices[0].steps] == [3, 4, 5]
@@ -80,7 +72,7 @@ def test_all_steps_of_the_profiler_are_one_kind_for_the_asking(tmp_path):
 def test_three_kinds_of_which_none_is_most_of_the_time(tmp_path):
     """40, 30 and 30 % of the kernels' time: the one of the most is taken, and each of the others can be asked for."""
     marks = [f"step[ {each} bs=4 ]" for each in ("EXTEND", "DECODE", "MIXED", "DECODE", "DECODE")]
-    path = written(tmp_path, served(marks, [40, 10, 30, 10, 10], is_profiled=False))
+    path = in_json(tmp_path, served(marks, [40, 10, 30, 10, 10], is_profiled=False))
     assert read(path).step_times == pytest.approx([40 * US])
     assert read(path, asked="mixed").step_times == pytest.approx([30 * US])
     assert read(path, asked="decode").step_times == pytest.approx([10 * US] * 3)
@@ -89,7 +81,7 @@ def test_three_kinds_of_which_none_is_most_of_the_time(tmp_path):
 def test_steps_of_the_profiler_are_told_apart_by_kernels_where_no_mark_does(tmp_path):
     """FlashInfer names its kernels of prefill and of decode; the profiler's numbers of the steps stay."""
     prefill, decode = (f"void flashinfer::Batch{each}WithPagedKVCacheKernel<x>" for each in ("Prefill", "Decode"))
-    path = written(tmp_path, served([""] * 4, [50, 20, 20, 20], kernels=[prefill, decode, decode, decode]))
+    path = in_json(tmp_path, served([""] * 4, [50, 20, 20, 20], kernels=[prefill, decode, decode, decode]))
     found = read(path)
     assert [step.index for step in found.devices[0].steps] == [4, 5, 6]
     assert found.step_times == pytest.approx([20 * US] * 3)
@@ -121,7 +113,7 @@ def test_batches_within_a_step_of_the_profiler(tmp_path):
     """A step that a person marked around a whole request stays one, and decode steps within it can be asked for."""
     document = served(["step[EXTEND bs=1]", *["step[DECODE bs=1]"] * 3], [40, 10, 10, 10], is_profiled=False)
     document["traceEvents"].append(torch_event("user_annotation", "ProfilerStep#2", 0, 400))
-    path = written(tmp_path, document)
+    path = in_json(tmp_path, document)
     assert read(path).step_times == pytest.approx([310 * US])
     assert read(path, asked="decode").step_times == pytest.approx([10 * US] * 3)
 
@@ -143,14 +135,14 @@ MIXED = (("jit_prefill(8)", 0, 900), *(("jit_decode(7)", 1000 + 100 * n, 50) for
 def test_the_programs_of_maxtexts_engine(tmp_path):
     """Its decode step is a program that is called generate; a person's annotation of that name is around a request."""
     runs = [("jit__prefill_jit(8)", 0, 90), *(("jit__generate_jit(7)", 100 + 100 * n, 50) for n in range(6))]
-    path = written(tmp_path, programs(*runs))
+    path = in_json(tmp_path, programs(*runs))
     assert read(path, asked="decode").step_times == pytest.approx([50 * US] * 6)
     assert (phase("jit_generate"), phase("generate"), phase("jit_generated_fn")) == ("decode", "", "")
 
 
 def test_a_program_that_ran_once_can_be_asked_for(tmp_path):
     """Of a server's programs the one that repeats is taken; its prefill by name, or by a part of it."""
-    path = written(tmp_path, programs(*MIXED))
+    path = in_json(tmp_path, programs(*MIXED))
     assert read(path).stepping == "jit_decode(7)" or read(path).found == "whole"
     for asked in ("decode", "JIT_DEC", "jit_decode(7)"):
         assert read(path, asked=asked).step_times == pytest.approx([50 * US] * 10)
@@ -163,7 +155,7 @@ def test_hosts_that_are_merged_under_one_process_are_refused(tmp_path):
     runs = sorted(
         (("jit_step(7)", 100 * n + 20 * host, 50) for n in range(5) for host in (0, 1)), key=lambda run: run[1]
     )
-    path = written(tmp_path, programs(*runs))
+    path = in_json(tmp_path, programs(*runs))
     code, said = invoked("ingest", path)
     assert (code, said.count("\n")) == (2, 1), said
     assert "a.json: programs run at the same time on one device: this is merged of several hosts" in said
@@ -171,7 +163,7 @@ def test_hosts_that_are_merged_under_one_process_are_refused(tmp_path):
 
 def test_a_program_is_asked_for_as_a_shell_takes_it(tmp_path):
     """Programs of one name differ in their id, in brackets, which a shell wants quoted."""
-    path = written(tmp_path, programs(*((f"jit_f({7 + n % 2})", 100 * n, 50 + n % 2) for n in range(6))))
+    path = in_json(tmp_path, programs(*((f"jit_f({7 + n % 2})", 100 * n, 50 + n % 2) for n in range(6))))
     assert read(path).notes == ("steps of several kinds: jit_f(8) x 3 is taken, not jit_f(7) x 3: --steps 'jit_f(7)'",)
 
 
@@ -184,7 +176,7 @@ def test_each_call_that_a_tpus_profiler_marks_is_of_its_program(tmp_path):
     events.append({"ph": "M", "pid": 3, "tid": 9, "name": "thread_name", "args": {"name": "Steps"}})
     for number, run in enumerate([each for each in events if each.get("tid") == 1 and each["ph"] == "X"]):
         events.append({**run, "tid": 9, "name": str(number)})
-    path = written(tmp_path, document)
+    path = in_json(tmp_path, document)
     found = read(path)
     assert (found.found, found.step_name, found.step_times) == ("line", "jit_prefill(8)", pytest.approx([90 * US] * 4))
     assert found.notes[0].endswith("is taken, not decode jit_decode(7) x 4: --steps decode")
@@ -204,7 +196,7 @@ def test_steps_of_evaluation_on_a_tpus_line_of_steps_are_none_of_training(tmp_pa
     events.append({"ph": "M", "pid": 3, "tid": 9, "name": "thread_name", "args": {"name": "Steps"}})
     for number, (begin, lasts) in enumerate(steps):
         events.append({"ph": "X", "pid": 3, "tid": 9, "name": str(number), "ts": begin, "dur": lasts, "args": {}})
-    path = written(tmp_path, document)
+    path = in_json(tmp_path, document)
     found = read(path)
     assert (found.found, found.step_times) == ("line", pytest.approx([915 * US] * 8))
     assert found.step_parts.compute == pytest.approx(910 * US)
@@ -217,7 +209,7 @@ def test_the_command_takes_the_kind_of_steps(tmp_path):
     """It prints which were found and taken; a kind that isn't there is one line with those that are."""
     runs = [("jit_prefill(8)", 2000 * n, 900) for n in range(2)]
     runs += [("jit_decode(7)", 3000 + 2000 * (n // 15) + 60 * (n % 15), 50) for n in range(30)]
-    path = written(tmp_path, programs(*sorted(runs, key=lambda run: run[1])))
+    path = in_json(tmp_path, programs(*sorted(runs, key=lambda run: run[1])))
     assert "prefill jit_prefill(8) x 2 is taken, not decode jit_decode(7) x 30: --steps decode" in command(
         "ingest", path
     )
@@ -232,7 +224,7 @@ def test_files_that_a_server_writes_for_each_phase(tmp_path):
     for stage, last in (("EXTEND", 40), ("DECODE", 10)):
         for rank in range(2):
             document = served([""] * 3, [last + rank] * 3, is_profiled=False)
-            written(tmp_path, document, f"1755.5-TP-{rank}-{stage}.trace.json")
+            in_json(tmp_path, document, f"1755.5-TP-{rank}-{stage}.trace.json")
     with pytest.raises(UserError, match=r"by their names these files are of decode and prefill.*--steps decode"):
         read(tmp_path)
     found = read(tmp_path, asked="decode")
@@ -278,7 +270,7 @@ def test_files_whose_main_kinds_differ_are_refused_until_one_is_asked_for(tmp_pa
     paths = []
     for rank, lasts in enumerate(((40, 30), (30, 40))):
         told = {"distributedInfo": {"rank": rank}, **served(marks, lasts)}
-        paths.append(written(tmp_path, told, f"rank{rank}.json"))
+        paths.append(in_json(tmp_path, told, f"rank{rank}.json"))
     with pytest.raises(UserError, match="decode on GPU 0 of rank 1 and prefill on GPU 0 of rank 0; say which you mean"):
         read(*paths)
     assert read(*paths, asked="prefill").step_times == pytest.approx([40 * US])
@@ -307,7 +299,7 @@ def test_the_calls_that_run_a_servers_batches_are_steps_without_marks(tmp_path):
     """SGLang before it marked its batches: a scheduler's calls, and by what they call the phase of each."""
     run = "/sgl/python/sglang/srt/managers/scheduler.py(1703): run_batch"
     prefill, decode = "model_runner.py(99): forward_extend", "model_executor/cuda_graph_runner.py(735): replay"
-    path = written(tmp_path, unmarked((prefill, 40), *[(decode, 20)] * 5, run=run))
+    path = in_json(tmp_path, unmarked((prefill, 40), *[(decode, 20)] * 5, run=run))
     found = read(path)
     assert found.step_times == pytest.approx([20 * US] * 5)
     assert found.notes == (
@@ -315,5 +307,5 @@ def test_the_calls_that_run_a_servers_batches_are_steps_without_marks(tmp_path):
     )
     assert read(path, asked="prefill").step_times == pytest.approx([40 * US])
     run = "vllm/v1/worker/gpu_worker.py(313): execute_model"
-    found = read(written(tmp_path, unmarked(*[("", 20)] * 5, run=run)))
+    found = read(in_json(tmp_path, unmarked(*[("", 20)] * 5, run=run)))
     assert (found.step_name, found.step_times) == ("execute_model", pytest.approx([20 * US] * 5))

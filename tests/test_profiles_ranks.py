@@ -13,6 +13,7 @@ from planner.ingest.chips import Chip, chips_of
 from planner.ingest.operation_rows import Peaks
 from planner.profiles.reading import read
 from tests.test_profiles_torch import torch_event, torch_kernel
+from tests.written_profiles import in_json
 
 
 def test_ranks_in_one_folder(tmp_path):
@@ -68,9 +69,7 @@ def test_ranks_of_a_merged_trace_are_devices_of_their_own(tmp_path, label):
     Their kernels last 20 us each, from 10 and from 15: no device is busy for 25.
     """
     ranks = [label.format(n=n) for n in range(2)]
-    path = tmp_path / "merged-1.trace.json"
-    path.write_text(json.dumps(merged(*((f"{each} 812", f"{each} 0") for each in ranks))))
-    found = read(path)
+    found = read(in_json(tmp_path, merged(*((f"{each} 812", f"{each} 0") for each in ranks)), "merged-1.trace.json"))
     assert found.hosts == tuple(each.strip("[]:") for each in ranks)
     assert [(device.name, round(device.busy * 1e6)) for device in found.devices] == [("GPU 0", 20), ("GPU 0", 20)]
     assert found.step_times == pytest.approx([20e-6])
@@ -78,8 +77,7 @@ def test_ranks_of_a_merged_trace_are_devices_of_their_own(tmp_path, label):
 
 def test_a_merged_trace_without_ranks_is_refused(tmp_path):
     """Launches of two processes: whose a kernel is, is not told, and one line says what to give instead."""
-    path = tmp_path / "merged.json"
-    path.write_text(json.dumps(merged((812, 0), (813, 0))))
+    path = in_json(tmp_path, merged((812, 0), (813, 0)), "merged.json")
     with pytest.raises(UserError, match=r"merged of 2 processes.*; give the trace of each rank"):
         read(path)
 
@@ -100,8 +98,7 @@ def two_ranks(*, is_launched):
 @pytest.mark.parametrize("is_launched", [True, False])
 def test_ranks_that_share_one_process_are_refused(tmp_path, is_launched):
     """Of containers every rank's pid is the same: launches have their numbers twice, or a queue overlaps itself."""
-    path = tmp_path / "merged.json"
-    path.write_text(json.dumps({"traceEvents": two_ranks(is_launched=is_launched)}))
+    path = in_json(tmp_path, {"traceEvents": two_ranks(is_launched=is_launched)}, "merged.json")
     with pytest.raises(
         UserError, match="merged of ranks under one process, whose kernels can't be told apart"
     ) as error:
@@ -122,8 +119,7 @@ def test_ranks_whose_devices_are_told_apart_by_their_process_alone_are_refused(t
             if is_launched:  # each launch by a number of its own
                 events.append(torch_event("cuda_runtime", "cudaLaunchKernel", at, 5, correlation=100 * rank + n))
             events.append({**torch_kernel("gemm", at + 20, 60, correlation=100 * rank + n), "pid": 10 + rank})
-    path = tmp_path / "merged.json"
-    path.write_text(json.dumps({"traceEvents": events}))
+    path = in_json(tmp_path, {"traceEvents": events}, "merged.json")
     with pytest.raises(UserError, match="merged of ranks that have a GPU 0 each, whose kernels can't be told apart"):
         read(path)
 
@@ -146,8 +142,7 @@ def test_what_one_process_launches_is_not_taken_for_two_ranks(tmp_path):
         ]
         events[-3]["args"]["stream"] = 9
     events.append(torch_event("cuda_runtime", "cudaGraphLaunch", 390, 5, correlation=1000))
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
+    path = in_json(tmp_path, {"traceEvents": events})
     assert sum(each.count for each in read(path).operations) == 80
 
 
@@ -160,9 +155,7 @@ def test_a_collective_beside_compute_in_one_queue_is_of_one_rank(tmp_path):
         for k in range(1, 9):
             events.append(torch_event("cuda_runtime", "hipLaunchKernel", 100 * n + k, 1, correlation=10 * n + k))
             events.append(torch_kernel("Cijk_gemm", 100 * n + 10 * k, 10, correlation=10 * n + k))
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    (device,) = read(path).devices
+    (device,) = read(in_json(tmp_path, {"traceEvents": events})).devices
     assert device.parts.communication == pytest.approx(20 * 10e-6)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from planner.profiles.reading import read
 from tests.measure_encoder import Span
-from tests.written_profiles import US, fusion, kernel, written
+from tests.written_profiles import US, fusion, in_json, kernel, written
 
 
 def test_marks_that_end_before_most_is_launched_are_no_steps(tmp_path):
@@ -141,9 +141,7 @@ def test_marks_that_end_before_what_they_launch_are_no_steps(tmp_path):
             for n in range(4)
         ),
     ]
-    path = tmp_path / "x.trace.json"
-    path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}))
-    found = read(path)
+    found = read(in_json(tmp_path, {"displayTimeUnit": "ns", "traceEvents": events}, "x.trace.json"))
     assert (found.found, found.step_times) == ("module", pytest.approx([8e-6] * 4))
 
 

@@ -20,6 +20,7 @@ from planner.profiles.reading import read
 from tests.commands import command
 from tests.measure_traces import TRACES, real
 from tests.workbooks import write_small
+from tests.written_profiles import in_json
 
 
 def page(columns, *rows, **properties):
@@ -40,9 +41,7 @@ def test_overview_of_a_tpu_of_2020(tmp_path):
         ["stepnum", "computeTimeMs", "inputTimeMs", "idleTimeMs"], ["0", 300.0, 2.0, 1.0], ["1", 310.0, 2.0, 3.0]
     )
     about = page([], device_type="TPU v2", device_core_count="8 (Replica count = 8, num cores per replica = 1)")
-    path = tmp_path / "10.0.0.1.overview_page.json"
-    path.write_text(json.dumps([steps, about]))
-    found = read(path)
+    found = read(in_json(tmp_path, [steps, about], "10.0.0.1.overview_page.json"))
     assert (found.device, found.facts["cores"], found.hosts) == ("TPU v2", "8", ("10.0.0.1",))
     assert found.step_times == pytest.approx([0.303, 0.315])
     assert in_ms(found) == [305.0, 0.0, 2.0, 2.0]
@@ -67,8 +66,7 @@ def test_op_profile_by_category_alone(tmp_path):
             "xla": {"expression": "%fusion.1 = f32[8]{0} fusion(f32[8]{0} %p)", "category": "loop fusion"}}  # fmt: skip
     category = {"name": "loop fusion", "metrics": {"time": 0.9, "rawTime": 9e9}, "children": [leaf]}
     idle = {"name": "IDLE", "metrics": {"time": 0.1, "rawTime": 1e9}}
-    path = tmp_path / "op_profile.json"
-    path.write_text(json.dumps({"byCategory": {"name": "byCategory", "children": [category, idle]}}))
+    path = in_json(tmp_path, {"byCategory": {"name": "byCategory", "children": [category, idle]}}, "op_profile.json")
     (device,) = read(path).devices
     (one,) = device.operations
     assert (one.name, one.category, one.count, one.self_time) == ("fusion.1", "loop fusion", 3, pytest.approx(9e-3))
@@ -281,8 +279,7 @@ def test_a_tool_that_has_a_part_of_the_collectives_tells_none(tmp_path):
     rows = [["Device", kind, f"jit(f)/{name}", 1.0, us, us, us]
             for kind, name, us in (("pallas_call", "flash_attention", 30.0), ("psum", "psum", 10.0),
                                    ("dot_general", "dot_general", 60.0))]  # fmt: skip
-    path = tmp_path / "framework_op_stats.json"
-    path.write_text(json.dumps([page(columns, *rows)]))
+    path = in_json(tmp_path, [page(columns, *rows)], "framework_op_stats.json")
     found = ingested([path], "", None, "")
     assert found.cases.share == pytest.approx(0.3)
     assert found.cases.said == "attention 30.0 %, collectives can't be told apart; 0 cases of known sizes"

@@ -12,6 +12,7 @@ from planner.profiles.kineto_operators import attention
 from planner.profiles.profile import Operation, Shape
 from planner.profiles.reading import read
 from planner.profiles.recognition import Matmul, recognised
+from tests.written_profiles import in_json
 
 
 def torch_event(cat, name, at, dur, **args):
@@ -99,8 +100,7 @@ def test_correlations_that_are_written_as_external_ids(tmp_path):
         torch_kernel("gemm", 30, 10, correlation=7, **{"External id": 7}),
         torch_kernel("add", 41, 5, correlation=8, **{"External id": 8}),
     ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
+    path = in_json(tmp_path, {"traceEvents": events})
     found = {each.name: each for each in read(path).operations}
     assert {name: each.source for name, each in found.items()} == {"gemm": "aten::mm", "add": "aten::add"}
     assert found["gemm"].flops == 2 * 64 * 32 * 16
@@ -172,9 +172,7 @@ def test_attention_of_a_trace_is_a_case(tmp_path):
         torch_event("cuda_runtime", "cudaLaunchKernel", 2, 1, correlation=1, **{"External id": 11}),
         torch_kernel("flash_fwd_kernel", 10, 10, correlation=1, **{"External id": 11}),
     ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(events))
-    (found,) = recognised(read(path).operations).attention
+    (found,) = recognised(read(in_json(tmp_path, events)).operations).attention
     template, inputs = case_of(found)
     assert template == "attention"
     sizes = {"batch": 2, "query_len": 128, "kv_len": 128, "n_heads": 8, "n_kv_heads": 4, "head_dim": 64, "is_causal": 1}
@@ -197,9 +195,7 @@ def test_scaled_matmul_has_the_type_that_it_was_asked_for(tmp_path, operator, co
         torch_event("cpu_op", operator, 1, 5, **told),
         torch_kernel("nvjet", 10, 10, correlation=1, **{"External id": 11}),
     ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(events))
-    (found,) = recognised(read(path).operations).matmuls
+    (found,) = recognised(read(in_json(tmp_path, events)).operations).matmuls
     _, inputs = case_of(found)
     assert [inputs[name] for name in ("weight_dtype", "activation_dtype", "output_dtype")] == ["fp8", "fp8", "bf16"]
 
@@ -210,9 +206,7 @@ def test_another_accelerator(tmp_path):
         {**torch_event("mtia_ccp_events", name, at, dur), "pid": 9, "tid": at}
         for name, at, dur in (("fc-dtype_Float", 0, 10), ("event_wait", 5, 15), ("dma_request", 18, 7))
     ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    (device,) = read(path).devices
+    (device,) = read(in_json(tmp_path, {"traceEvents": events})).devices
     parts = device.parts
     assert [round(each * 1e6) for each in (parts.compute, parts.copy, parts.wait, parts.gap)] == [10, 7, 8, 0]
 
@@ -235,9 +229,7 @@ def test_an_event_of_an_absurd_time_costs_only_itself(tmp_path, ts, at):
     """Wherever it stands: first, it doesn't tell the clock of all others; its time is in no span."""
     events = [torch_kernel("gemm", 20 * n, 10, correlation=n) for n in range(8)]
     events.insert(at, {**torch_kernel("lost", 0, 10), "ts": ts})
-    path = tmp_path / "odd.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    (device,) = read(path).devices
+    (device,) = read(in_json(tmp_path, {"traceEvents": events}, "odd.json")).devices
     assert [(each.name, each.count) for each in device.operations] == [("gemm", 8)]
     assert device.parts.span == pytest.approx(150e-6)
 
@@ -245,8 +237,7 @@ def test_an_event_of_an_absurd_time_costs_only_itself(tmp_path, ts, at):
 def test_a_clock_that_begins_with_the_trace_is_told_from_zero(tmp_path):
     """Its first kernel is at 0, one even before, and both are kept."""
     events = [{**torch_kernel("gemm", 0, 10), "ts": 20 * n - 20} for n in range(8)]
-    path = tmp_path / "relative.json"
-    path.write_text(json.dumps({"traceEvents": events}))
+    path = in_json(tmp_path, {"traceEvents": events}, "relative.json")
     assert sum(each.count for each in read(path).operations) == 8
 
 
@@ -259,9 +250,7 @@ def test_a_clock_that_begins_with_the_trace_is_told_from_zero(tmp_path):
 def test_what_a_copy_is(name, parts, tmp_path):
     """A copy between two devices communicates; those within a device, from and to the host copy, a fill computes."""
     events = [torch_kernel("gemm", 0, 10), torch_event("gpu_memcpy", name, 20, 5, device=0, bytes=64)]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    (device,) = read(path).devices
+    (device,) = read(in_json(tmp_path, {"traceEvents": events})).devices
     found = (device.parts.compute - 10e-6, device.parts.communication, device.parts.copy)
     assert tuple(round(each * 1e6) for each in found) == parts
 
@@ -285,9 +274,7 @@ def test_a_collective_of_a_trace_is_a_case(told, kernel, elements, expected, tmp
         torch_kernel(f"ncclDevKernel_{kernel}(x)", 10, 50, dtype="BFloat16",
                      **{"External id": 11, "Collective name": told, "Group size": 8}, **counts),
     ]  # fmt: skip
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    (found,) = recognised(read(path).operations).collectives
+    (found,) = recognised(read(in_json(tmp_path, {"traceEvents": events})).operations).collectives
     case = case_of(found)
     assert (case and (case[1]["collective"], case[1]["array_bytes"])) == expected
     assert case is None or case[1]["axis_size"] == 8
@@ -297,9 +284,7 @@ def test_a_device_that_stops_early_is_not_idle_until_the_others(tmp_path):
     """Its span ends with its own last kernel, also where that is before the file's first event."""
     events = [torch_kernel("c", 1000 + 10 * n, 5, device=1) for n in range(5)]
     events += [torch_kernel("a", 0, 10), torch_kernel("b", 15, 5)]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    early, late = read(path).devices
+    early, late = read(in_json(tmp_path, {"traceEvents": events})).devices
     assert [round(each.parts.span * 1e6) for each in (early, late)] == [20, 45]
     assert [round(each.parts.gap * 1e6) for each in (early, late)] == [5, 20]
 
@@ -307,9 +292,7 @@ def test_a_device_that_stops_early_is_not_idle_until_the_others(tmp_path):
 def test_kernels_of_a_time_below_zero_are_told(tmp_path):
     """Some versions of Kineto write such: they take no time, and a reader sees how many there are."""
     events = [torch_kernel("gemm", 0, 10), torch_kernel("gemm", 20, -10), torch_kernel("gemm", 40, float("nan"))]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    found = read(path)
+    found = read(in_json(tmp_path, {"traceEvents": events}))
     assert found.notes == ("a.json: 2 kernels of a time below 0, or of none, counted as 0",)
     assert found.devices[0].parts.compute == pytest.approx(10e-6)
 
@@ -318,9 +301,7 @@ def test_kernels_of_a_time_below_zero_are_told(tmp_path):
 def test_kernels_without_a_time_are_told(tmp_path, wrong):
     """They are left out, and a reader sees how many there are."""
     events = [torch_kernel("gemm", 0, 10), torch_kernel("gemm", 20, 10) | wrong, torch_kernel("gemm", 40, 5)]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    found = read(path)
+    found = read(in_json(tmp_path, {"traceEvents": events}))
     assert found.notes == ("a.json: 1 event left out whose begin or duration is no time",)
     assert found.devices[0].parts.compute == pytest.approx(15e-6)
 
@@ -332,9 +313,7 @@ def test_an_int8_matmul_gives_32_bits(tmp_path):
         torch_event("cpu_op", "aten::_int_mm", 1, 5, **{"External id": 11}, **shapes),
         torch_kernel("gemm", 10, 50, **{"External id": 11}),
     ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    (found,) = recognised(read(path).operations).matmuls
+    (found,) = recognised(read(in_json(tmp_path, {"traceEvents": events})).operations).matmuls
     case = case_of(found)
     assert case
     assert [case[1][f"{name}_dtype"] for name in ("weight", "activation", "compute")] == ["int8"] * 3

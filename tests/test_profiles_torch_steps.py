@@ -12,6 +12,7 @@ from planner.profiles.reading import read
 from tests.commands import command
 from tests.test_profiles_torch import torch_event, torch_kernel
 from tests.workbooks import write_small
+from tests.written_profiles import in_json
 
 
 def test_torch_steps_of_a_free_annotation(tmp_path):
@@ -25,8 +26,7 @@ def test_torch_steps_of_a_free_annotation(tmp_path):
             torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 10, 1, correlation=n),
             torch_kernel("gemm", 100 * n + 20, 10, correlation=n),
         ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(events))  # a plain list, as Chrome's format allows
+    path = in_json(tmp_path, events)  # a plain list, as Chrome's format allows
     found = read(path)
     assert (found.found, found.step_times) == ("marker", pytest.approx([10e-6] * 3))
 
@@ -47,8 +47,7 @@ def test_microbatches_are_no_steps(tmp_path, each, expected):
         ]
         if n % each == each - 1:
             events.append(torch_event("user_annotation", "Optimizer.step#AdamW.step", 100 * n + 60, 20))
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
+    path = in_json(tmp_path, {"traceEvents": events})
     found = read(path)
     assert found.step_times == pytest.approx([time * 1e-6 for time in expected])
     assert [note.startswith("a.json: the optimizer is called in one of 8") for note in found.notes] == [True] * (
@@ -101,9 +100,7 @@ def test_steps_from_one_call_of_the_optimizer_to_the_next(tmp_path):
             correlation = 10 * n + at
             events.append(torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + at, 1, correlation=correlation))
             events.append(torch_kernel("gemm", 100 * n + at + 30, 10 + n, correlation=correlation))
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(events))
-    found = read(path)
+    found = read(in_json(tmp_path, events))
     assert (found.found, found.step_times) == ("marker", pytest.approx([66e-6, 67e-6, 68e-6]))
     assert found.step_name == "from one Optimizer.step#Adam.step to the next"  # as the first line says
 
@@ -117,8 +114,7 @@ def test_the_time_between_steps_is_told(tmp_path):
             torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 1, 1, correlation=n),
             torch_kernel("gemm", 100 * n + 10, 30, correlation=n),
         ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
+    path = in_json(tmp_path, {"traceEvents": events})
     found = {line.label: line for line in lines(read(path), None, Peaks(None, None))}
     assert found["Step time"].measured == pytest.approx(30e-6)
     assert found["From step to step"].measured == pytest.approx(100e-6)
@@ -137,9 +133,7 @@ def overlapping(tmp_path):
             torch_kernel("ncclDevKernel_AllGather_RING_LL", 100 * n + 10, 30, correlation=2 * n),
             torch_kernel("gemm", 100 * n + 60, 90, correlation=2 * n + 1),
         ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    return path
+    return in_json(tmp_path, {"traceEvents": events})
 
 
 def test_steps_that_overlap_on_the_device_are_told(overlapping):
@@ -178,8 +172,7 @@ def test_what_was_launched_before_the_capture_is_of_no_step(tmp_path):
     for n in (1, 2):
         events.append(torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n - 90, 1, correlation=n))
         events.append(torch_kernel("gemm", 100 * n - 40, 30, correlation=n))
-    path = tmp_path / "rank0.json"
-    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    path = in_json(tmp_path, {"schemaVersion": 1, "traceEvents": events}, "rank0.json")
     assert read(path).step_times == pytest.approx([30e-6, 30e-6])
 
 
@@ -202,15 +195,13 @@ def test_a_backward_pass_is_no_step(tmp_path, around):
     From the first kernel of a forward pass to the last of the update that is 250 + 250 + 60 us, four times whole; most
     of their kernels' time is of the backward pass.
     """
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(annotated("forward", "backward", "update", around=around, optimizer=True)))
+    path = in_json(tmp_path, annotated("forward", "backward", "update", around=around, optimizer=True))
     assert read(path).step_times == pytest.approx([560e-6] * 4)
 
 
 def test_steps_within_an_annotation_around_all_of_them(tmp_path):
     """What came once, as a benchmark, holds the steps; without such names it is one step, whatever repeats in it."""
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(annotated("train_step", around="benchmark")))
+    path = in_json(tmp_path, annotated("train_step", around="benchmark"))
     assert read(path).step_times == pytest.approx([150e-6] * 5)
     path.write_text(json.dumps(annotated("attention", "mlp", around="model_inference")))
     assert read(path).step_times == pytest.approx([4400e-6])
@@ -220,9 +211,7 @@ def test_annotations_that_launch_the_work_are_steps(tmp_path):
     """The loading of data takes longer on the host, and launches nothing."""
     document = annotated("iteration")
     document["traceEvents"] += [torch_event("user_annotation", "load", 1000 * n + 300, 690) for n in range(5)]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(document))
-    assert read(path).step_times == pytest.approx([150e-6] * 5)
+    assert read(in_json(tmp_path, document)).step_times == pytest.approx([150e-6] * 5)
 
 
 def test_what_comes_after_the_last_step_is_none(tmp_path):
@@ -233,9 +222,7 @@ def test_what_comes_after_the_last_step_is_none(tmp_path):
         events.append(torch_event("user_annotation", f"ProfilerStep#{n}", 100 * n, 90))
         events.append(torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 1, 1, correlation=n))
         events.append(torch_kernel(name, 100 * n + 10, lasts, correlation=n))
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    found = read(path)
+    found = read(in_json(tmp_path, {"traceEvents": events}))
     assert found.step_times == pytest.approx([60e-6] * 5)
     assert found.step_parts.span == pytest.approx(60e-6)
     assert found.notes == ("1 step at an end of the capture is cut off, and doesn't count",)

@@ -14,7 +14,6 @@ from planner import catalog
 from planner.check.run import check
 from planner.formulas import layer_ops
 from planner.formulas.library import load
-from planner.recalc import recalculate
 from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
@@ -28,7 +27,18 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.workbooks import agree, by_name, cached, copy_scenario, differences, few_rows, sheet_of, typed_of, write_plan
+from tests.workbooks import (
+    agree,
+    by_name,
+    cached,
+    copy_scenario,
+    differences,
+    few_rows,
+    resave,
+    sheet_of,
+    typed_of,
+    write_plan,
+)
 
 FIRST = layout.FIRST_SCENARIO
 AS_SHOWN = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true"  # a CSV of what cells show
@@ -234,9 +244,7 @@ def test_recalc_follows_changed_inputs(default: Path, tmp_path: Path) -> None:
     What depends on an input that was emptied is N/A, for it is missing and not 0, and Checks counts it.
     """
     path, scenarios = edited(default, tmp_path)
-    package = Package.read(path)
-    recalculate(package)
-    package.write(path)
+    resave(path)
     grid = cached(path)
     assert list(differences(grid, scenarios)) == []
     assert isinstance(grid["Inference"][f"G{by_name(grid, 'Inference')['decode_step_time']}"], CellError)
@@ -262,9 +270,7 @@ def test_a_copied_column_is_a_scenario(default: Path, tmp_path: Path) -> None:
     kept = {"n_chips": 8, "batch": 64, "context_len": 8192, "kv_head_sharding": 1, "mesh_fsdp": 8}
     scenarios = [(FIRST + 4, "deepseek-v3", "tpu-v4i", kept)]
     assert list(differences(recalculated(path, tmp_path), scenarios)) == []
-    package = Package.read(path)
-    recalculate(package)
-    package.write(path)
+    resave(path)
     assert list(differences(cached(path), scenarios)) == []
 
 

@@ -10,15 +10,13 @@ import pytest
 from planner.check.run import check
 from planner.errors import UserError
 from planner.progress import say_warnings
-from planner.recalc import recalculate
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.xmltree import every
-from tests.workbooks import Grid, by_name, cached, few_rows, write_scenarios, write_small
+from tests.workbooks import Grid, by_name, cached, few_rows, resave, retype, write_scenarios, write_small
 
 HEADING = re.compile("(Training|Inference): (over|cost) ")
 BOTH = ("transformer", "training", "inference")
@@ -144,12 +142,8 @@ def test_checks_of_another_workload_are_not_counted(tmp_path: Path) -> None:
     assert value(grid, "Checks", "inference.check_fits_memory") == 1
     assert value(grid, "Checks", "checks.failed") == 0
     assert not [found for found in check(Package.read(path)).found if found.rule in (12, 15, 21, 27)]
-    package = Package.read(path)
-    sheet = parse_sheets(package)["Inputs"]
-    row = by_name(grid, "Inputs")["workload"]
-    package.replace(package.sheets()["Inputs"], with_values(sheet, {f"F{row}": "training"}))
-    recalculate(package)
-    package.write(path)
+    retype(path, workload="training")
+    resave(path)
     grid = cached(path)
     assert value(grid, "Checks", "training.fits_memory") == 0
     assert value(grid, "Checks", "inference.check_fits_memory") == "-"
@@ -204,12 +198,11 @@ def test_what_a_scenario_is_not_meant_for_stands_back(both: Path) -> None:
 @pytest.mark.parametrize("workload", ["training", "inference", "all"])
 def test_sheets_of_the_chosen_scenario_say_what_it_is_not_meant_for(both: Path, tmp_path: Path, workload: str) -> None:
     """Headings of Sweep and Sensitivity say it; the roofline is that of a step of its workload."""
-    package = Package.read(both)
-    sheet, row = parse_sheets(package)["Inputs"], by_name(cached(both), "Inputs")["workload"]
-    package.replace(package.sheets()["Inputs"], with_values(sheet, {f"F{row}": workload}))
-    recalculate(package)
-    package.write(tmp_path / "meant.xlsx")
-    grid = cached(tmp_path / "meant.xlsx")
+    path = tmp_path / "meant.xlsx"
+    path.write_bytes(both.read_bytes())
+    retype(path, workload=workload)
+    resave(path)
+    grid = cached(path)
     says = f"not meant for it: {grid['Roofline']['B4']} is for {workload}"
     for name in ("Sweep", "Sensitivity"):
         found = {ref: HEADING.match(str(text)) for ref, text in grid[name].items()}
@@ -220,7 +213,7 @@ def test_sheets_of_the_chosen_scenario_say_what_it_is_not_meant_for(both: Path, 
             assert told == ([says] if workload not in (template, "all") else [])
     assert grid["Roofline"]["B5"] == ("training" if workload == "training" else "decode")
     (total,) = [ref for ref, text in grid["Roofline"].items() if text == "Operations at their bounds"]
-    spent = value(cached(tmp_path / "meant.xlsx"), "Training", "work_part_time")
+    spent = value(grid, "Training", "work_part_time")
     assert (grid["Roofline"][f"I{total[1:]}"] > 1000 * spent) == (workload == "training")  # type: ignore[operator]
 
 

@@ -289,9 +289,15 @@ def edit(path: Path, change: Edit) -> None:
 def save(book: openpyxl.Workbook, path: Path) -> None:
     """Save a workbook as such a program does, with the values of its formulas."""
     book.save(path)
+    resave(path)
+
+
+def resave(path: Path) -> Package:
+    """Save the workbook at `path` as a program that calculates does."""
     package = Package.read(path)
     read_once.recalculate_once(package)
     package.write(path)
+    return package
 
 
 def row_of(book: openpyxl.Workbook | SheetsOf, sheet: str, name: str) -> int:

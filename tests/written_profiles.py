@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.measure_encoder import Span, space
 
 US = 1_000_000  # ps
@@ -11,6 +13,13 @@ def written(path, planes, stats=None):
     """A profile of these planes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(space(planes, stats))
+    return path
+
+
+def in_json(folder, document, name="a.json"):
+    """A document as a file of JSON."""
+    path = folder / name
+    path.write_text(json.dumps(document))
     return path
 
 

@@ -24,7 +24,7 @@ from planner import __version__, csvfile, data, progress
 from planner.catalog.checked_table import Table, called
 from planner.catalog.columns import Column, Value, number
 from planner.catalog.hardware_columns import STACK_FIELDS
-from planner.errors import Place, UserError, nearest
+from planner.errors import Place, UserError, nearest, placed
 from planner.number_text import few, percent
 from planner.plausible import share_meant
 from planner.terminal_table import counted
@@ -233,10 +233,8 @@ def _read(cells: dict[str, str], place: Place) -> tuple[tuple[str, str], float]:
         raise UserError(
             f"{name} is in {parameter.unit}, not {unit}", place=replace(place, column="unit"), remedy="convert it"
         )
-    try:
+    with placed(replace(place, column="value")):
         value = number(cells["value"].strip(), parameter.unit)
-    except UserError as error:
-        raise error.at(replace(place, column="value")) from None
     _check_bounds(parameter, value, replace(place, column="value"))
     if (off := cells.get("error", "").strip()) and not PLAIN.fullmatch(off):
         remedy = "write a share such as 0.08, or leave it blank"

@@ -8,8 +8,8 @@ from pathlib import Path
 from planner import csvfile
 from planner.catalog.calibrations import OF_STACKS, REQUIRED
 from planner.catalog.checked_table import Table, called
-from planner.catalog.columns import BlankRule, Field, Value, parse
-from planner.errors import Place, UserError
+from planner.catalog.columns import BlankRule, Value, parse
+from planner.errors import Place, UserError, placed
 
 RULED = {name: each.blank for name, each in OF_STACKS.items() if isinstance(each.blank, BlankRule)}
 """Rules that fill in missing lines of a stack from its other lines, by name."""
@@ -41,7 +41,8 @@ def own_stacks(path: Path, shipped: Table) -> Table:
             unsaid = {name: None for name in RULED if name != "name"}
             rows[identifier] = {**shipped.rows["default"], **unsaid, "name": identifier, "source": "", "note": ""}
             sources[identifier] = path.name
-        rows[identifier][name] = _value(OF_STACKS[name], cells["value"], replace(place, column="value"))
+        with placed(replace(place, column="value")):
+            rows[identifier][name] = parse(OF_STACKS[name], cells["value"])
         if own_sources := cells.get("sources", "").strip():
             rows[identifier]["source"] = sources[identifier] = own_sources
     for row in rows.values():
@@ -49,10 +50,3 @@ def own_stacks(path: Path, shipped: Table) -> Table:
             if row[name] is None:
                 row[name] = rule(row)  # a later rule may read what an earlier one gives
     return replace(shipped, path=path, rows=rows, sources=sources, digests={called(path): sheet.digest})
-
-
-def _value(field: Field, text: str, place: Place) -> Value:
-    try:
-        return parse(field, text)
-    except UserError as error:
-        raise error.at(place) from None

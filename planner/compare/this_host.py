@@ -19,7 +19,7 @@ from planner.catalog.columns import refuse_new_id
 from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.measuring import predicted
 from planner.compare.row_of_measurement import device_kinds
-from planner.errors import Place, UserError
+from planner.errors import Place, UserError, placed
 from planner.formulas import library
 from planner.measure import clock, devices
 from planner.measure.devices import TimedDevice
@@ -84,10 +84,8 @@ def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable
     Raises UserError, before measuring, if the name can't be an id, exists and may not be replaced, or the file is no
     hardware CSV; and afterwards if too little could be measured. In these cases, and on Ctrl-C, the file is unchanged.
     """
-    try:
+    with placed(Place(to, column="id")):
         refuse_new_id(name)
-    except UserError as error:
-        raise error.at(Place(to, column="id")) from None
     readable(HARDWARE, to, name, force=force)
     shipped = catalog.load_hardware()
     device = devices.describe(clock.devices(), device_kinds(shipped))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from planner import progress, run_logs
-from planner.errors import Place, UserError
+from planner.errors import Place, UserError, placed
 from planner.profiles import cpu, gpu, json_document, tool_table, tools, tpu, unsupported, wire, xla, xspace
 from planner.profiles.device_events import Recording
 from planner.profiles.kineto import KinetoEvents, rank_label
@@ -239,10 +239,8 @@ def _of_json(path: Path, asked: str) -> ProfileSource:
         made = ProfileSource(path, "trace.json")
         if traced.count >= LIMIT:
             made.lacks["events"] = "the profiler writes a million events into a trace.json: the .xplane.pb has all"
-        try:
+        with placed(Place(path)):
             return _summed(made, traced.planes(), asked)
-        except UserError as error:
-            raise error.at(Place(path)) from None
     if json_document.EVENTS in described:
         raise UnknownJsonError(_TIMELESS, place=Place(path), remedy=TRACE)
     return _of_table(path, rest)

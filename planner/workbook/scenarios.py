@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
 from planner.compare import mesh_cases
 from planner.csvfile import CsvFile, looks_like, unguarded
-from planner.errors import Place, UserError
+from planner.errors import Place, UserError, placed
 from planner.formulas import layer_ops, library
 from planner.formulas.following import followed
 from planner.formulas.input_values import check_together, doubt_chip, parsed, typed, wholes
@@ -228,15 +227,6 @@ def _named_so(name: str, own: Collection[str]) -> str:
     return f"{remedy}: add --template" if remedy.endswith((" has it", " have it")) else remedy
 
 
-@contextmanager
-def _in_column(name: str) -> Iterator[None]:
-    """A context that adds this column to the place of a UserError."""
-    try:
-        yield
-    except UserError as error:
-        raise error.at(Place(column=name)) from None
-
-
 @dataclass(frozen=True)
 class _Known:
     """What scenarios consist of: the rows that may be typed, the databases, and the values `common` to all."""
@@ -303,20 +293,23 @@ class _Known:
         def first(columns: Sequence[str]) -> str:
             return next((unguarded(cells[column].strip()) for column in columns if cells.get(column, "").strip()), "")
 
+        def filled(columns: Sequence[str]) -> str:
+            return next((column for column in columns if cells.get(column)), "")
+
         model, chip = first(MODEL_COLUMNS), first(HARDWARE_COLUMNS)
-        with _in_column(next((column for column in MODEL_COLUMNS if cells.get(column)), "")):
+        with placed(Place(column=filled(MODEL_COLUMNS))):
             found_model = self.models.identify(model) if model else None
-        with _in_column(next((column for column in HARDWARE_COLUMNS if cells.get(column)), "")):
+        with placed(Place(column=filled(HARDWARE_COLUMNS))):
             found_chip = self.hardware.identify(chip) if chip else None
         values = dict(self.common)
         for column, text in cells.items():
             if column in self.rows and text.strip() and column not in NAME_COLUMNS:
-                with _in_column(column):
+                with placed(Place(column=column)):
                     values[column] = typed(self.rows[column], unguarded(text.strip()), file)
         base = _scenario(found_model, found_chip, values)
         identifier, name = first(ID_COLUMNS) or base.id, first(NAME_COLUMNS)
         for text, columns, refuse in ((identifier, ID_COLUMNS, refuse_unfit_id), (name, NAME_COLUMNS, refuse_unfit)):
-            with _in_column(next((column for column in columns if cells.get(column)), "")):
+            with placed(Place(column=filled(columns))):
                 refuse(text)
         scenario = BuildScenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
         return self.possible(scenario)
