@@ -41,6 +41,7 @@ OR_ZERO = (
     "electricity_price",
     "remat_layers_fraction",
     "logit_copies",
+    "bubble_kept_fraction",
 )  # inputs that may be 0 although their default is positive
 ABOVE_0 = ("train_tokens",)  # looked up, and chosen like an input
 LOOKED_UP_SHARES = frozenset({"peer_share", *(each.name for each in PARAMETERS if (each.upper, each.unit) == (1, "1"))})
