@@ -273,7 +273,7 @@ def _of_a_first_token(number: Numbers) -> Iterator[str]:
     if alone and full and server and full > FAR * alone and server > (full - alone) / 2:
         yield (
             f"Of the time to first token with the batch full, {spoken(server, 's')} are the server's "
-            "(request_overhead); without load it is the engine's alone."
+            "(request_overhead and request_token_overhead); without load it is the engine's alone."
         )
     together = number("prefill_batch_time_expected")
     if full and together and together > FAR * full:
