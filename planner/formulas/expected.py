@@ -57,6 +57,9 @@ LEAST = 1.01
 FAR = 1.5
 """Least ratio of two numbers that are close enough by themselves."""
 
+TWICE = 2.0
+"""Ratio of a first token with the batch full to one without load from which the server's part of it is told."""
+
 Numbers = Callable[[str], float | None]
 """From a formula in names to its value in a plan, in SI units; None for N/A."""
 
@@ -271,10 +274,10 @@ def _of_a_first_token(number: Numbers) -> Iterator[str]:
     """Why a first token takes longer with the batch full though little waits, and how long it may take at most."""
     alone, full = number("time_to_first_token_expected"), number("time_to_first_token_full_expected")
     server = number("server_time")
-    if alone and full and server and full > FAR * alone and server > (full - alone) / 2:
+    if alone and full and server and full > TWICE * alone and server > (full - alone) / 2:
         yield (
             f"Of the time to first token with the batch full, {spoken(server, 's')} are the server's "
-            "(request_overhead); without load it is the engine's alone."
+            "(request_overhead and request_token_overhead); without load it is the engine's alone."
         )
     together = number("prefill_batch_time_expected")
     if full and together and together > FAR * full:
