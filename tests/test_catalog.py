@@ -97,7 +97,7 @@ def test_blank_cells_follow_from_others(tmp_path: Path, case: str) -> None:
         " ici_link_Bps_unidirectional=1e11 ici_topology=3d_torus scaleup_domain_max_chips=8960"
         " dcn_Bps_per_chip=6.25e9 price_usd_per_chip_hour=4.2 least_slice=2",
         "id=h100-sxm flops_fp8=1978.9e12 scaleup_egress_Bps_per_chip=450e9 ici_topology=switch tdp_W=700"
-        " scaleup_domain_max_chips=8 dcn_Bps_per_chip=50e9 host_pcie_Bps_unidirectional=64e9",
+        " scaleup_domain_max_chips=8 dcn_Bps_per_chip=50e9 host_pcie_Bps_unidirectional=64e9 switch_reduces=1",
     ],
 )
 def test_data_sheet_names_of_hardware(tmp_path: Path, cells: str) -> None:
