@@ -320,6 +320,16 @@ def test_a_server_of_bridged_pairs_is_told_how_to_say_so() -> None:
     assert "Check failed" not in command(*words, *told.split()[1:])
 
 
+def test_chips_that_prefill_are_a_slice_too() -> None:
+    """Beside a slice of eight, twelve chips that prefill are none; within one of 4 by 5 of both, the whole is none."""
+    words = ["inference", "-m", "llama3-8b", "-H", "tpu-v6e", "--set", "batch=16", "n_chips=8"]
+    assert "No slice of this chip has 12 chips: the next larger has 16." in calc(*words, "prefill_chips=12")
+    assert "No slice" not in calc(*words, "prefill_chips=4")
+    shared = calc(*words, "prefill_chips=12", "slice_x=4", "slice_y=5")
+    assert "No slice of this chip has 20 chips: the next larger has 32." in shared
+    assert "12 chips" not in shared
+
+
 def test_serving_and_reports_tell_of_slices_too(tmp_path: Path) -> None:
     """Where axes are rings matters to a training plan alone."""
     told = "No slice of this chip has 12 chips: the next larger has 16."
