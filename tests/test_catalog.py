@@ -97,7 +97,7 @@ def test_blank_cells_follow_from_others(tmp_path: Path, case: str) -> None:
         " ici_link_Bps_unidirectional=1e11 ici_topology=3d_torus scaleup_domain_max_chips=8960"
         " dcn_Bps_per_chip=6.25e9 price_usd_per_chip_hour=4.2 least_slice=2",
         "id=h100-sxm flops_fp8=1978.9e12 scaleup_egress_Bps_per_chip=450e9 ici_topology=switch tdp_W=700"
-        " scaleup_domain_max_chips=8 dcn_Bps_per_chip=50e9 host_pcie_Bps_unidirectional=64e9",
+        " scaleup_domain_max_chips=8 dcn_Bps_per_chip=50e9 host_pcie_Bps_unidirectional=64e9 switch_reduces=1",
     ],
 )
 def test_data_sheet_names_of_hardware(tmp_path: Path, cells: str) -> None:
@@ -117,6 +117,7 @@ def test_data_sheet_names_of_hardware(tmp_path: Path, cells: str) -> None:
         ("kind=other network=3d_torus max_chips=512", (8, 1, 1)),
         ("kind=other network=ring max_chips=12", (12, 0, 1)),
         ("kind=tpu network=3d_torus max_chips=4096", (4, 1, 4)),
+        ("kind=TPU network=3D_Torus max_chips=4096", (4, 1, 4)),
         ("kind=tpu network=2d_torus max_chips=256", (16, 0, 4)),
         ("kind=gpu", (None, None, 1)),
         ("kind=gpu network=switch max_chips=8", (None, None, 1)),
@@ -126,6 +127,7 @@ def test_a_torus_wraps_where_its_axes_do(tmp_path: Path, cells: str, expected: t
     """An axis as long as the shortest of the whole torus wraps, of TPUs one of cubes; their slices have four chips."""
     row = row_of_csv(tmp_path, pairs(f"id=mine {cells}"), "hardware")
     assert (row["wrap_multiple"], row["wrap_needs_all"], row["least_slice"]) == expected
+    assert row["calibration"] == ("tpu" if "tpu" in cells.lower() else "gpu")
 
 
 def test_a_missing_number_is_not_zero(tmp_path: Path) -> None:

@@ -189,7 +189,10 @@ def test_a_missing_number_is_named_in_the_head() -> None:
     """Where nothing can be expected the head says why, and which column gives a number that follows from others."""
     said = calc("collectives", "-H", "tpu-8i", "--set", "n_chips=8")
     assert re.search(
-        r"^N/A because .*topology is not in the hardware table \(network would give it\)", said, re.MULTILINE
+        r"^N/A because .*topology is not in the hardware table \(a network of switch, mesh, pcie, ring, 2d_torus or "
+        r"3d_torus would give it\)",
+        said,
+        re.MULTILINE,
     )
 
 

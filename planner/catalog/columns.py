@@ -57,7 +57,7 @@ class Field:
 
     `blank` is the default for a blank cell: a constant, a rule, or None for N/A. `at_most` names the column that bounds
     this one. A field that isn't `shown` is only used by rules of others. `only_on` is the choice for which alone the
-    number is needed, such as `topology=torus`; otherwise it isn't missing.
+    number is needed, such as `topology=torus`; otherwise it isn't missing. `any_case` texts are read in small letters.
     """
 
     name: str
@@ -73,6 +73,7 @@ class Field:
     source: str = ""
     shown: bool = True
     only_on: str = ""
+    any_case: bool = False
 
     @property
     def column(self) -> Column:
@@ -133,7 +134,8 @@ def parse(field: Field, text: str) -> Value:
     if not text:
         return None
     if field.kind == "text":
-        return _identifier(text) if field.name == "id" else _text(text, field.choices)
+        read = _identifier(text) if field.name == "id" else _text(text, field.choices)
+        return read.lower() if field.any_case else read
     if field.kind == "flag":
         return _flag(text)
     value = number(text, field.unit)

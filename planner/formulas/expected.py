@@ -126,6 +126,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -
     yield from of_the_batch(value)
     yield from of_the_slice(value, kind)
     yield from of_rings(value, kind)
+    yield from _of_the_switch(value)
     yield from of_nodes(value)
     yield from _of_the_target(value)
     if value(EXTRAPOLATED) == 1:
@@ -161,6 +162,12 @@ def of_the_batch(value: Callable[[str], Value]) -> Iterator[str]:
             f"{shown(sequences, '1')} sequences don't split evenly over {split}: the busiest takes {busiest:,}, the "
             f"mean is {shown(mean, '1')}. The expected step is that of the mean."
         )
+
+
+def _of_the_switch(value: Callable[[str], Value]) -> Iterator[str]:
+    """A sentence if collectives are planned without the reductions that a chip's switch makes unless told otherwise."""
+    if value("all_reduce_may_reduce") == 1 and value("has_sharp") == 0 and value("all_reduce_time_expected"):
+        yield "The expected all-reduce is a ring's. NCCL lets this chip's switch reduce (NVLS): has_sharp=1."
 
 
 def _of_the_target(value: Callable[[str], Value]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from planner.formulas.reached import names_read, node
 from planner.formulas.template import BY_ID, CALCULATED, LOOKUPS, Row
 
 TOPOLOGY = "topology"
+KNOWN_NETWORKS = "switch, mesh, pcie, ring, 2d_torus or 3d_torus"
 FITTED = ("calibration", "stack")
 """Kinds of rows whose numbers are fitted to published runs, or are priors."""
 
@@ -176,6 +177,8 @@ def _missing(results: Results, row: Row) -> str:
     if row.kind == "hardware" and row.column[1]:
         return f"the chip has no {_column(results, row)} in the hardware table"
     others = given_by(row.column[0]) if row.kind == "hardware" else ()
+    if others == ("network",):
+        others = (f"a network of {KNOWN_NETWORKS}",)  # one of another kind doesn't
     giving = f" ({' and '.join(others)} would give it)" if others else ""
     return f"{row.name} is not in the {row.kind} table{giving}"
 

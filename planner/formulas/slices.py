@@ -52,15 +52,18 @@ def slice_sizes(value: Known) -> np.ndarray | None:
 
 
 def of_the_slice(value: Known, kind: str, chip: str = "this chip") -> Iterator[str]:
-    """A sentence if no slice has a plan's chips; `kind` is its chip's. A check tells of more than a pod has."""
-    sizes, chips, slices = slice_sizes(value), value(CHIPS), value("n_slices") or 1.0
-    if value("pools_share_slice") == 1:  # and chips that prefill lie in it too
-        chips = value("slice_chips")
-    if kind != SLICED or sizes is None or not isinstance(chips, float) or not isinstance(slices, float):
+    """A sentence for each slice of a plan whose chips no slice has: those that decode or train, those that prefill.
+
+    `kind` is its chip's. A check tells of more than a pod has.
+    """
+    sizes, slices = slice_sizes(value), value("n_slices") or 1.0
+    if kind != SLICED or sizes is None or not isinstance(slices, float):
         return
-    if chips < sizes[-1] and chips not in sizes:
-        larger = sizes[sizes > chips][0] / slices
-        yield f"No slice of {chip} has {shown(chips / slices, '1')} chips: the next larger has {larger:,.0f}."
+    names = ("slice_chips",) if value("pools_share_slice") == 1 else (CHIPS, "prefill_chips")
+    for chips in dict.fromkeys(value(name) for name in names):
+        if isinstance(chips, float) and 0 < chips < sizes[-1] and chips not in sizes:
+            larger = sizes[sizes > chips][0] / slices
+            yield f"No slice of {chip} has {shown(chips / slices, '1')} chips: the next larger has {larger:,.0f}."
 
 
 def of_rings(value: Known, kind: str) -> Iterator[str]:

@@ -182,7 +182,7 @@ def _kind(plan: Planned, scenario: Scenario) -> str:
     if table is None or "kind" not in table.columns:
         return ""
     rows = (row for row in table.rows if table.sheet.text(row, table.id_column) == scenario.hardware)
-    return next((table.sheet.text(row, table.columns["kind"]) for row in rows), "")
+    return next((table.sheet.text(row, table.columns["kind"]).lower() for row in rows), "")
 
 
 def _own(plan: Planned, key: str, name: str) -> Value:
