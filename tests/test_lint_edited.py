@@ -18,18 +18,44 @@ from openpyxl.comments import Comment
 from openpyxl.workbook.defined_name import DefinedName
 
 from planner.check.run import check
+from planner.xlsx.address import coordinates
 from planner.xlsx.moved_parts import move
 from planner.xlsx.moves import Moves, SheetMoves
 from planner.xlsx.opc import Package
 from planner.xlsx.pattern import pattern
 from planner.xlsx.workbook_part import add_sheet
+from tests.backfills import backfill, measurement, rows
 from tests.commands import run
 from tests.libreoffice import needs_libreoffice
 from tests.read_once import recalculate_once
 from tests.seeded import ALL, Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows, places  # noqa: F401
-from tests.workbooks import copy_scenario_of, resave, write_plan
+from tests.workbooks import copy_scenario_of, resave, write_comparison, write_plan
 from tests.xlsx_samples import sheet
+
+
+def saved(path: Path) -> Package:
+    """The workbook as a program that calculates saves it."""
+    package = Package.read(path)
+    recalculate_once(package)
+    package.write(path)
+    return package
+
+
+def test_cases_pasted_as_values_are_overrides(tmp_path: Path) -> None:
+    """Where values replace the formulas of all cases, each is told; not so where planner itself wrote a case so."""
+    path = tmp_path / "plan.xlsx"
+    write_comparison(path)
+    own = measurement("collective|array_bytes=4096,axis_size=4,collective=all_gather")
+    assert "1 appended" in backfill(path, own).output
+    package, before = Package.read(path), check(Package.read(path)).of("override")
+    part = package.sheets()["Comparison"]
+    package.replace(part, re.sub(rb"<f[ >].*?</f>|<f [^>]*/>", b"", package.parts[part]))
+    found = check(package).of("override")
+    *pasted, values_only = rows(path)
+    assert (before, values_only.text("template")) == ([], "collective")
+    assert [coordinates(each.cell)[0] for each in found] == [row.number for row in pasted]
+    assert all("values are typed over the formulas of the case" in each.what for each in found)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from planner.book.tables import HEADER, Head, LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule
 from planner.check.reference_rules import reads_what_is_gone
+from planner.compare.appended_rows import VALUES_ONLY
+from planner.compare.comparison_sheet import NOTE, CaseRow, found_in
 from planner.formulas.text import FUNCTIONS
 from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import Area, Position, address, folded
@@ -163,6 +165,7 @@ def typed_numbers(book: Book) -> Iterator[Fault]:
     for sheet, cells, usual, of in _filled_alike(book):
         if usual or of is None or of.name:  # a row of an analyst's own on Dashboard has no formula to type over
             yield from _typed_over(book, sheet, cells, usual)
+    yield from _pasted_cases(book)
     yield from _filled(book)
 
 
@@ -175,6 +178,27 @@ def _typed_over(book: Book, sheet: Sheet, positions: list[Position], usual: Patt
             remedy = "type it on Inputs, in the row's override cell where it has one; copy the formula back"
             fault = _override(sheet, at, what, remedy, formula, sheet.value(*at))
             yield fault._replace(alike="a value is typed over the row's formula")
+
+
+def _pasted_cases(book: Book) -> Iterator[Fault]:
+    """Cases of which values replace every formula, where no case of their template shows the formulas any more."""
+    sheet = found_in(book.package, book.parsed)
+    if sheet is None:
+        return
+    cases: list[tuple[CaseRow, list[str]]] = []
+    for row in sheet.rows:
+        if row.template is not None and not row.text(NOTE).startswith(VALUES_ONLY):
+            calculated = (each.name for each in row.template.rows if each.kind != "input")
+            filled = (name for name in calculated if row.value(name) is not None)
+            cases.append((row, sorted(filled, key=row.columns.__getitem__)))
+    live = {row.text("template") for row, names in cases if any(sheet.is_computed(row.number, at) for at in names)}
+    for row, names in cases:
+        if names and row.text("template") not in live:
+            at, value = (row.number, row.columns[names[0]]), row.value(names[0])
+            what = f"{len(names)} values are typed over the formulas of the case, which follow no change of the plan"
+            remedy = "undo the pasting, or copy the row of such a case from a new workbook over it"
+            fault = _override(book.sheets[sheet.name], at, what, remedy, None, value)
+            yield fault._replace(alike="values are typed over the formulas of the case")
 
 
 def _filled(book: Book) -> Iterator[Fault]:
