@@ -178,8 +178,7 @@ def test_an_own_row_with_blanks_is_named_with_all_of_them(tmp_path: Path) -> Non
     """One line says how many columns the row lacks and names a few; a copied row, changed as docs/analysts.md says,
     lacks none, and no check fails.
     """
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=16, batch=8)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=16, batch=8)
     few = {"n_layers": 24.0, "d_model": 2048.0, "d_ff": 5632.0, "n_heads": 16.0, "n_kv_heads": 4.0, "vocab": 32000.0}
     (found,) = (each for each in check(with_own_model(path, **few)).found if each.kind == "missing_number")
     assert re.search(r"; Models lacks (\w+, ){3}\w+ and \d\d more$", found.what)
@@ -195,8 +194,7 @@ def test_an_own_row_with_blanks_is_named_with_all_of_them(tmp_path: Path) -> Non
 
 def test_a_choice_by_its_name_elsewhere_is_told_the_one_here(tmp_path: Path) -> None:
     """What others call full recomputation --set takes and a cell doesn't: the finding says what to type instead."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["h100-sxm"], ["training_layout"])
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["h100-sxm"], ["training_layout"])
     retype(path, remat="full")
     said = " ".join(run("check", path).output.split())
     assert "full is out of range: it is not in the list" in said

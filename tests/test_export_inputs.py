@@ -173,8 +173,7 @@ def test_a_folder_that_is_missing_is_named_with_the_file_that_was_asked_for(tmp_
 
 def test_an_input_whose_name_was_damaged_is_said_to_be_left_out(tmp_path: Path) -> None:
     """A row whose name no template has any more is one's own, and the input of that name is not in the CSV."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer"], context_len=8)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], ["transformer"], context_len=8)
     assert export(read_plan(path)).remarks == []
     package = Package.read(path)
     row = by_name(cached(path), "Inputs")["context_len"]
@@ -190,8 +189,7 @@ def test_an_input_whose_name_was_damaged_is_said_to_be_left_out(tmp_path: Path) 
 
 def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
     """A number of the workbook's own databases is an override; a model of its own and a constant are named."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"])
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], ["inference"])
     package = Package.read(path)
     reading = read_plan(package)
     sheets, parts = parse_sheets(package), package.sheets()

@@ -190,8 +190,7 @@ def test_a_check_in_words_that_cannot_be_told(tmp_path: Path) -> None:
     """That ids differ is asked in words: with an id that is an error the report has the check as one of those that
     can't be told.
     """
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer"])
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], ["transformer"])
     package = Package.read(path)
     xml = with_values(parse_sheets(package)["Inputs"], {"F4": CellError("#N/A")})
     package.replace(package.sheets()["Inputs"], xml)
@@ -202,8 +201,7 @@ def test_a_check_in_words_that_cannot_be_told(tmp_path: Path) -> None:
 
 def test_a_blank_input_is_said_to_be_blank(tmp_path: Path) -> None:
     """Of a matmul whose sizes aren't typed yet, each is blank in its cell: it isn't typed as None."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, (), ["h100-sxm"], ["matmul"])
+    path = write_small(tmp_path / "plan.xlsx", (), ["h100-sxm"], ["matmul"])
     said = markdown(report_data(path))
     assert "None" not in said
     assert "tokens is blank in Inputs" in said.replace("\\", "")

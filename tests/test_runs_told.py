@@ -99,8 +99,7 @@ def test_a_diff_tells_the_first_run_by_its_rows_alone(plan: Path, tmp_path: Path
 
 def test_a_rate_is_said_as_a_rate(tmp_path: Path) -> None:
     """Tokens a second of a training run, which its sheet has in millions, are no time in a line for a person."""
-    path = tmp_path / "training.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["training"], n_chips=256)
+    path = write_small(tmp_path / "training.xlsx", ["llama3-8b"], ["tpu-v5e"], ["training"], n_chips=256)
     done = record(path, "--tokens-per-second", "1000000", scenario=SERVES)
     assert "Tokens a second 1,000,000, " in done.output
     assert " h, " not in done.output
@@ -178,8 +177,7 @@ def test_dashboard_finds_runs_whatever_is_put_above_them(serves: Path) -> None:
 
 def test_a_picture_of_runs_has_their_names_whole(tmp_path: Path) -> None:
     """A long name beside long numbers isn't cut: the two stand on a line each."""
-    path = tmp_path / "serves.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    path = write_small(tmp_path / "serves.xlsx", ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
     command("scenario", "rename", path, SERVES, "Llama 3 8B on v5e, of the chat team")
     record(path, "--time", "12ms", "--of", "time_per_output_token", scenario=SERVES)
     (picture,) = (each for each in report_data(path).pictures if each.id == "runs")

@@ -63,9 +63,7 @@ MESHES = [
 @pytest.fixture(scope="session")
 def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The default workbook, built once; tests that edit it take a copy."""
-    path = tmp_path_factory.mktemp("default") / "plan.xlsx"
-    write_plan(path)
-    return path
+    return write_plan(tmp_path_factory.mktemp("default") / "plan.xlsx")
 
 
 @pytest.fixture(scope="session")
