@@ -12,12 +12,10 @@ import pytest
 from planner.catalog.databases import Databases
 from planner.check.run import as_text, check
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
-from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import run
 from tests.seeded import ALL, Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
-from tests.workbooks import by_name, cached, retype, write_small
+from tests.workbooks import by_name, cached, retype, type_in, write_small
 
 KEYS = {"kind", "severity", "rule", "sheet", "cell", "cells", "name", "scenario", "what", "remedy", "before", "after"}
 
@@ -169,8 +167,7 @@ def with_own_model(path: Path, **numbers: object) -> Package:
     row = next(at for at in range(6, 999) if not models.get(f"A{at}"))
     typed = {f"{columns[name]}{row}": value for name, value in {"id": "own", "source": "a sketch", **numbers}.items()}
     for sheet, cells in (("Models", typed), ("Inputs", {f"F{inputs['model_id']}": "own"})):
-        xml = with_values(parse_sheets(package)[sheet], cells)  # type: ignore[arg-type]
-        package.replace(package.sheets()[sheet], xml)
+        type_in(package, sheet, cells)
     return package
 
 

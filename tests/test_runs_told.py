@@ -13,12 +13,11 @@ from planner.report.exports import as_csv
 from planner.report.report_data import report_data
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.backfills import backfill, measurement
 from tests.commands import command, run
 from tests.recorded_runs import SERVES, fixture_plan, fixture_serves, record, runs, said_on_dashboard  # noqa: F401
-from tests.workbooks import sheet_of, write_small
+from tests.workbooks import sheet_of, type_in, write_small
 
 
 def test_a_report_has_a_section_of_the_runs(plan: Path) -> None:
@@ -126,7 +125,7 @@ def test_dashboard_says_the_latest_run(serves: Path) -> None:
     sheet = parse_sheets(package)["Comparison"]
     head = next(ref for ref, cell in sheet.cells.items() if cell.value == "run_measured")
     row, column = coordinates(head)
-    package.replace(package.sheets()["Comparison"], with_values(sheet, {address(row + 3, column): 16.0}))
+    type_in(package, "Comparison", {address(row + 3, column): 16.0})
     package.write(serves)  # as an analyst corrects it
     command("recalc", str(serves))
     told = f"Decode step 16.0 ms, 3 runs; {16 / expected:.2f} x the {expected:.1f} expected"

@@ -47,7 +47,7 @@ from tests.commands import refused, run
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.test_cases import MAPPED, read
 from tests.test_schema import SCHEMAS, invalid_parts
-from tests.workbooks import agree, cached
+from tests.workbooks import agree, cached, type_in
 
 TABLES = functools.cache(lambda: (catalog.load_models(), catalog.load_hardware()))
 PROBLEMS = functools.cache(lambda: problems.load(*TABLES())[0])
@@ -192,7 +192,7 @@ def test_a_changed_input_changes_the_answer(few: Path) -> None:
     for name, (row, value) in changes.items():
         chapter, _, ref = str(sheets[INDEX].cells[address(rows[name], RESULT)].formula).partition("!")
         typed = {address(line_above(sheets[chapter], int(re.sub(r"\D", "", ref)), row), GIVEN): value}
-        package.replace(package.sheets()[chapter], with_values(parse_sheets(package)[chapter], typed))
+        type_in(package, chapter, typed)
     recalculate(package)
     after = parse_sheets(package)[INDEX].cells
     for name, answer in ((problem.id, answer) for problem, answer in answered() if problem.id in changes):

@@ -272,13 +272,16 @@ def agree(found: Value, expected: Value, tolerance: float = 1e-9) -> bool:
     return found is not None and math.isclose(float(found), float(expected), rel_tol=tolerance)
 
 
+def type_in(package: Package, sheet: str, cells: Mapping[str, Value]) -> None:
+    """Type values into cells of a sheet by address; cached values stay as they were."""
+    package.replace(package.sheets()[sheet], with_values(parse_sheets(package)[sheet], cells))
+
+
 def retype(path: Path, columns: str = "F", **values: Value) -> None:
     """Type inputs by name into the scenarios of these columns, one letter each; cached values stay as they were."""
     package = Package.read(path)
-    sheet = parse_sheets(package)["Inputs"]
-    rows = by_name({"Inputs": values_of(sheet)}, "Inputs")
-    typed = {f"{column}{rows[name]}": value for column in columns for name, value in values.items()}
-    package.replace(package.sheets()["Inputs"], with_values(sheet, typed))
+    rows = by_name({"Inputs": values_of(parse_sheets(package)["Inputs"])}, "Inputs")
+    type_in(package, "Inputs", {f"{column}{rows[name]}": value for column in columns for name, value in values.items()})
     package.write(path)
 
 
