@@ -169,7 +169,7 @@ def test_the_error_of_runs_left_out_is_told(slower: tuple[Path, str], tmp_path: 
     assert "left out" not in command("fit", usual, "-o", tmp_path / "mine.csv")
 
 
-def test_runs_as_expected_move_nothing(tmp_path: Path) -> None:
+def test_runs_as_expected_move_nothing() -> None:
     """Runs that take what is expected leave every parameter as it is shipped."""
     found = own(as_expected(plans("matmul")))
     assert not found.moved

@@ -192,7 +192,7 @@ def test_a_run_that_beats_its_bound_is_flagged(plan: Path) -> None:
     assert runs(plan)[0].flags == "above_peak"
 
 
-def test_runs_make_room_for_cases(plan: Path, tmp_path: Path) -> None:
+def test_runs_make_room_for_cases(plan: Path) -> None:
     """More cases than there is room for above the runs: the table moves down, with what a person wrote beside it.
 
     A formula and a name of theirs that read a run still do, Dashboard's values are as before, runs go on below, and
