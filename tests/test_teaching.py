@@ -37,14 +37,14 @@ from planner.teaching.lesson import (
 )
 from planner.teaching.problems import Answer, Problem, rounding
 from planner.xlsx.address import address, column_letters
-from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
 from tests.book_problems import BOOK, synced, text
 from tests.commands import refused, run
-from tests.libreoffice import needs_libreoffice, recalculated
+from tests.libreoffice import disagreements, needs_libreoffice
 from tests.test_cases import MAPPED, read
 from tests.test_schema import SCHEMAS, invalid_parts
 from tests.workbooks import agree, cached, type_in
@@ -313,14 +313,4 @@ def test_every_part_is_valid(which: str, request: pytest.FixtureRequest) -> None
 @needs_libreoffice
 def test_libreoffice_agrees_on_every_cell(book: Path, tmp_path: Path) -> None:
     """LibreOffice, made to recalculate, computes every formula to the cached value within 1e-9."""
-    computed = recalculated(book, tmp_path)
-    sheets = parse_sheets(Package.read(book))
-    wrong = [
-        f"{name}!{ref}: cached {each.value}, LibreOffice {computed[name].get(ref)}"
-        for name, sheet in sheets.items()
-        for ref, each in sheet.cells.items()
-        if each.formula is not None
-        and not agree(computed[name].get(ref), None if isinstance(each.value, CellError) else each.value)
-        and not (each.value == "" and computed[name].get(ref) in (None, ""))
-    ]
-    assert wrong == []
+    assert disagreements(book, tmp_path) == []
