@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from planner.xlsx.cellvalue import Value
+from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.folders import shared_folder
 from tests.recalcs import stripped
+from tests.workbooks import agree
 
 _ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
@@ -38,6 +39,19 @@ def recalculated(path: Path, tmp: Path) -> dict[str, dict[str, Value]]:
     (computed,) = converted([source], tmp / "computed")
     sheets = parse_sheets(Package.read(computed))
     return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}
+
+
+def disagreements(path: Path, tmp: Path) -> list[str]:
+    """The cells with a formula whose cached value LibreOffice, made to recalculate, doesn't find within 1e-9."""
+    computed = recalculated(path, tmp)
+    return [
+        f"{name}!{ref}: cached {cell.value}, LibreOffice {computed[name].get(ref)}"
+        for name, sheet in parse_sheets(Package.read(path)).items()
+        for ref, cell in sheet.cells.items()
+        if cell.formula is not None
+        and not agree(computed[name].get(ref), None if isinstance(cell.value, CellError) else cell.value)
+        and not (cell.value == "" and computed[name].get(ref) in (None, ""))
+    ]
 
 
 def converted(paths: Sequence[Path], out: Path) -> list[Path]:

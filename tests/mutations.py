@@ -38,8 +38,8 @@ def scopes(template: Template) -> Iterator[tuple[Row, dict[str, Unit]]]:
         units[row.name] = parse_unit(row.unit)
 
 
-def wrong_names(templates: Iterable[Template], every: int = 1) -> Iterator[tuple[Mutation, Mapping[str, Unit]]]:
-    """Every name replaced by the last name above it of each other unit, with the units above; or every so many."""
+def wrong_names(templates: Iterable[Template], every: int) -> Iterator[tuple[Mutation, Mapping[str, Unit]]]:
+    """Every name replaced by the last name above it of each other unit, with the units above; one of so many."""
     found = ((*each, name) for template in templates for each in _names(template) for name in each[-1])
     for row, node, units, _, name in islice(found, 0, None, every):
         yield _replaced(row, row.expression, node, name, "name"), units

@@ -15,6 +15,7 @@ from planner.validation.runs import Run, models_of, read, shipped
 
 CHIP, CALIBRATION = "h100-sxm", "h100"
 NOISE, OUTLIERS, FAR = 0.03, 0.1, (3.0, 10.0, 0.3)
+HEADER = "id,kind,template,hardware,settings,output,measured,unit,source,model"
 
 
 @cache
@@ -69,6 +70,19 @@ def plans(kind: str) -> list[Run]:
         and not (kind == "train" and models[run.model]["n_moe_layers"])
     ]  # fmt: skip
     return [found[at] for at in rng.choice(len(found), 30, replace=False)]
+
+
+def matmuls(path: Path, times: Sequence[float], stack: str = "default") -> Path:
+    """A CSV of matmuls of one's own on an H100, each taking so many times what is expected of it."""
+    runs, databases = plans("matmul")[: len(times)], Databases()
+    (together,) = predicted(runs, databases, models_of(databases))
+    lines = [
+        f"{run.id},matmul,matmul,{CHIP},{' '.join(f'{name}={value:g}' for name, value in run.values.items())} "
+        f"stack={stack},expected_time,{float(expected) * ratio * 1e6!r},us,lab,"
+        for run, expected, ratio in zip(runs, together.expected, times, strict=True)
+    ]
+    path.write_text("\n".join([HEADER, *lines, ""]), encoding="utf-8")
+    return path
 
 
 def timed(runs: Sequence[Run], truth: Mapping[str, float], folder: Path, seed: int) -> list[Run]:

@@ -20,17 +20,13 @@ SIZES = {"tokens": 8192, "d_in": 8192, "d_out": 11264}  # 8 ms of tpu-v5e
 @pytest.fixture(name="plan")
 def fixture_plan(tmp_path: Path) -> Path:
     """The smallest workbook that plans a time: a matmul on a chip."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
-    return path
+    return write_small(tmp_path / "plan.xlsx", [], ["tpu-v5e"], ["matmul"], **SIZES)
 
 
 @pytest.fixture(name="serves")
 def fixture_serves(tmp_path: Path) -> Path:
     """A small workbook that serves a model on a chip."""
-    path = tmp_path / "serves.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
-    return path
+    return write_small(tmp_path / "serves.xlsx", ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
 
 
 def record(path: Path, *more: str, scenario: str = ID) -> Result:

@@ -18,9 +18,9 @@ LONG = (
     "test_sensitivity", "test_validation", "test_api", "test_diff_headlines", "test_runs_removed", "test_cli",
     "test_update_unremembered", "test_backfill", "test_fit", "test_links", "test_first_failure", "test_likely_unit",
     "test_check", "test_best_plan", "test_training_memory", "test_added_sheet", "test_report_expected",
-    "test_safe_files", "test_update_own_cells", "test_update_sweep_rows", "test_update_worked", "test_profiles_facts",
-    "test_backfill_naming", "test_solve", "test_measure_clock", "test_fit_host", "test_search", "test_search_sheet",
-    "test_backfill_forms", "test_sharing", "test_unit_proof", "test_measure_cases",
+    "test_interruptions", "test_update_own_cells", "test_update_sweep_rows", "test_update_worked",
+    "test_profiles_facts", "test_backfill_naming", "test_measure_clock", "test_fit_host", "test_search",
+    "test_search_sheet", "test_solve", "test_backfill_forms", "test_sharing", "test_unit_proof", "test_measure_cases",
 )  # fmt: skip
 LONG_WITH_SLOW = ("test_search_devices", "test_evaluate")
 """Files whose slow tests take minutes, nearly all of it for XLA, and stay together: with them, before the others."""

@@ -242,8 +242,7 @@ def test_a_workbook_there_and_back(tmp_path: Path) -> None:
     """The scenarios that are read of a workbook build one with the same headlines; checks and cases are read too."""
     import pandas as pd  # here, since each process that collects tests would load it
 
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e", "h100-sxm"], ["inference"], batch=16)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e", "h100-sxm"], ["inference"], batch=16)
     book = planner.read(path)
     assert list(book.scenarios.hardware) == ["tpu-v5e", "h100-sxm"]
     assert list(book.scenarios.batch) == [16, 16]

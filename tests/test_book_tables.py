@@ -14,7 +14,8 @@ import pytest
 
 from planner import data
 from planner.catalog.databases import Databases
-from planner.formulas import input_values, library
+from planner.formulas import input_values
+from planner.formulas.library import load
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
 from tests.test_cases import HERE, read, worked_out
@@ -22,7 +23,6 @@ from tests.test_cases import HERE, read, worked_out
 BOOK = data.folder("hardware_db") / "scaling_book.csv"
 DIFFERENCES = HERE.parent / "docs" / "differences.md"
 LINES = read(HERE / "cases" / "book_tables.csv")
-load = functools.cache(library.load)
 prepared_for = functools.cache(
     lambda name, model, chip, chips: Prepared(
         load(name), facts(load(name), model or None, chip or None, Databases(hardware_csv=chips, only=True))

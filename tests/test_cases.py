@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from planner.formulas import input_values, library
+from planner.formulas.library import load
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared
 from tests.commands import run
@@ -44,7 +45,6 @@ def read(path: Path) -> list[dict[str, str]]:
 
 MAPPED = {source: read(HERE / "cases" / f"{source}.csv") for source in (*WORKS, "formulas", "by_hand")}
 CASES = [pytest.param(case, id=case["case_id"]) for cases in MAPPED.values() for case in cases]
-load = functools.cache(library.load)
 prepared_for = functools.cache(
     lambda name, model, hardware: Prepared(load(name), facts(load(name), model or None, hardware or None))
 )

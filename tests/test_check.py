@@ -12,12 +12,10 @@ import pytest
 from planner.catalog.databases import Databases
 from planner.check.run import as_text, check
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
-from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import run
 from tests.seeded import ALL, Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
-from tests.workbooks import by_name, cached, retype, write_small
+from tests.workbooks import by_name, cached, retype, type_in, write_small
 
 KEYS = {"kind", "severity", "rule", "sheet", "cell", "cells", "name", "scenario", "what", "remedy", "before", "after"}
 
@@ -169,8 +167,7 @@ def with_own_model(path: Path, **numbers: object) -> Package:
     row = next(at for at in range(6, 999) if not models.get(f"A{at}"))
     typed = {f"{columns[name]}{row}": value for name, value in {"id": "own", "source": "a sketch", **numbers}.items()}
     for sheet, cells in (("Models", typed), ("Inputs", {f"F{inputs['model_id']}": "own"})):
-        xml = with_values(parse_sheets(package)[sheet], cells)  # type: ignore[arg-type]
-        package.replace(package.sheets()[sheet], xml)
+        type_in(package, sheet, cells)
     return package
 
 
@@ -178,8 +175,7 @@ def test_an_own_row_with_blanks_is_named_with_all_of_them(tmp_path: Path) -> Non
     """One line says how many columns the row lacks and names a few; a copied row, changed as docs/analysts.md says,
     lacks none, and no check fails.
     """
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=16, batch=8)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=16, batch=8)
     few = {"n_layers": 24.0, "d_model": 2048.0, "d_ff": 5632.0, "n_heads": 16.0, "n_kv_heads": 4.0, "vocab": 32000.0}
     (found,) = (each for each in check(with_own_model(path, **few)).found if each.kind == "missing_number")
     assert re.search(r"; Models lacks (\w+, ){3}\w+ and \d\d more$", found.what)
@@ -195,8 +191,7 @@ def test_an_own_row_with_blanks_is_named_with_all_of_them(tmp_path: Path) -> Non
 
 def test_a_choice_by_its_name_elsewhere_is_told_the_one_here(tmp_path: Path) -> None:
     """What others call full recomputation --set takes and a cell doesn't: the finding says what to type instead."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["h100-sxm"], ["training_layout"])
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["h100-sxm"], ["training_layout"])
     retype(path, remat="full")
     said = " ".join(run("check", path).output.split())
     assert "full is out of range: it is not in the list" in said

@@ -9,15 +9,14 @@ from collections import Counter
 
 import pytest
 
-from planner.formulas import library
 from planner.formulas.evaluation import evaluate
+from planner.formulas.library import load
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared
 
 LINK = 45e9  # byte/s of a link, one way
 HOP = 1e-6  # s
 ARRAY = 2**30
-load = functools.cache(library.load)
 prepared = functools.cache(lambda chip: Prepared(load("collective"), facts(load("collective"), None, chip)))
 
 

@@ -18,7 +18,7 @@ from planner.formulas.template import Template
 from planner.workbook.constraints_sheet import LEVEL, Ranking
 from planner.xlsx.cellvalue import CellError
 from tests.commands import run
-from tests.workbooks import by_name, cached, write_small
+from tests.workbooks import by_name, cached, write_small_plan
 
 Load = Callable[..., Template]
 PARTS = ("alpha s input 1", "beta_2 s input 2", "gamma_2 s input 3", "share_2 1 input 1", "unit_2 s constant 1")
@@ -198,7 +198,7 @@ def test_the_sheet_says_what_binds(tmp_path: Path) -> None:
     """For models and chips of several kinds, the words on Constraints are what the arrays' parts give."""
     path = tmp_path / "plan.xlsx"
     models, chips = ["llama3-70b", "deepseek-v3", "gemma3-27b"], ["tpu-v5p", "h100-sxm"]
-    plan = write_small(path, models, chips, ["inference"], n_chips=64, batch=128)
+    plan = write_small_plan(path, models, chips, ["inference"], n_chips=64, batch=128)
     grid = cached(path)
     rows, compared = by_name(grid, "Constraints"), 0
     for column, scenario in zip(plan.columns, plan.scenarios, strict=True):

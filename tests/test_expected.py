@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.catalog.databases import Databases
-from planner.formulas import library
 from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.expected import notes
 from planner.formulas.headlines import headlines
+from planner.formulas.library import load
 from planner.formulas.lookups import facts
 from planner.validation.expected_times import bound_of
 
@@ -21,7 +21,6 @@ DATABASES = Databases()
 DENSE, EXPERTS = ("llama3-8b", "llama3.1-405b", "gpt2"), ("mixtral-8x7b", "deepseek-v3")
 CHIPS = ("h100-sxm", "a100-sxm-80", "b200-sxm", "tpu-v5e", "tpu-v5p", "tpu-v7x", "l4", "mi250x")
 STACKS = ("default", "tuned", "unfused", "ideal")
-load = functools.cache(library.load)
 known = functools.cache(lambda name, model, chip: facts(load(name), model, chip, DATABASES))
 ways = st.sampled_from([1, 2, 4, 8, 16, 64])
 flag = st.sampled_from([0, 1])

@@ -32,7 +32,7 @@ from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import command, refused, run
 from tests.seeded import SERVE
 from tests.short_data import of_few_rows
-from tests.workbooks import build_small, by_name, cached, few_rows, write_small
+from tests.workbooks import build_small, by_name, cached, few_rows, type_in, write_small
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 TEMPLATES = [word for name in DEFAULT_TEMPLATES for word in ("--template", name)]
@@ -128,8 +128,7 @@ def test_a_text_over_a_number_is_named_and_not_exported(tmp_path: Path) -> None:
     package = Package.read(Path(__file__).parent / "golden" / "edited.xlsx")
     (entry,) = (row.cells["llama3_70b_on_tpu_v6e"] for row in read_plan(package).tables["Inference"]
                 if row.name == "generate_time")  # fmt: skip
-    sheet = with_values(parse_sheets(package)["Inference"], {entry.spot.ref: "see mail"})
-    package.replace(package.sheets()["Inference"], sheet)
+    type_in(package, "Inference", {entry.spot.ref: "see mail"})
     path = tmp_path / "plan.xlsx"
     package.write(path)
     done = run("export-inputs", path, "-o", tmp_path / "s.csv")
@@ -152,7 +151,7 @@ def test_what_a_build_would_refuse_in_an_input_is_named(tmp_path: Path, typed: V
     """As a person sees it in the cell, with what to do; nothing is written."""
     package = Package.read(Path(__file__).parent / "golden" / "edited.xlsx")
     (spot,) = (row.cells["llama3_70b_on_tpu_v6e"].spot for row in read_plan(package).inputs if row.name == "batch")
-    package.replace(package.sheets()["Inputs"], with_values(parse_sheets(package)["Inputs"], {spot.ref: typed}))
+    type_in(package, "Inputs", {spot.ref: typed})
     package.write(tmp_path / "plan.xlsx")
     line = refused("export-inputs", tmp_path / "plan.xlsx", "-o", tmp_path / "s.csv")
     assert f"{spot} (batch): {said}" in line
@@ -173,13 +172,11 @@ def test_a_folder_that_is_missing_is_named_with_the_file_that_was_asked_for(tmp_
 
 def test_an_input_whose_name_was_damaged_is_said_to_be_left_out(tmp_path: Path) -> None:
     """A row whose name no template has any more is one's own, and the input of that name is not in the CSV."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer"], context_len=8)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], ["transformer"], context_len=8)
     assert export(read_plan(path)).remarks == []
     package = Package.read(path)
     row = by_name(cached(path), "Inputs")["context_len"]
-    xml = with_values(parse_sheets(package)["Inputs"], {f"C{row}": "contekst_len"})
-    package.replace(package.sheets()["Inputs"], xml)
+    type_in(package, "Inputs", {f"C{row}": "contekst_len"})
     exported = export(read_plan(package))
     assert "context_len" not in exported.header
     assert exported.remarks == [
@@ -190,8 +187,7 @@ def test_an_input_whose_name_was_damaged_is_said_to_be_left_out(tmp_path: Path) 
 
 def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
     """A number of the workbook's own databases is an override; a model of its own and a constant are named."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"])
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], ["inference"])
     package = Package.read(path)
     reading = read_plan(package)
     sheets, parts = parse_sheets(package), package.sheets()

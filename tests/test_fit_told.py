@@ -11,9 +11,9 @@ import pytest
 from planner.xlsx.opc import Package
 from tests.commands import command, refused
 from tests.short_data import of_few_cases, of_few_rows
+from tests.validations import HEADER
 
 DATA = Path(__file__).parent / "data"
-HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
 DECODED = "decode,inference,llama3-8b,h100-sxm,n_chips=1 batch={} context_len=4096,decode_step_time_expected,{},ms,ours"
 TIMES = {16: 14.0, 32: 17.0, 64: 25.0}  # ms of a decode step, by batch
 FITTED = "Fitted to runs of your own: the stack mine has its own calibration for h100."

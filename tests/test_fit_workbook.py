@@ -49,8 +49,7 @@ def test_a_workbook_gets_the_stack_and_says_what_was_used(tmp_path: Path) -> Non
 
 def test_what_became_of_the_workbook_is_said(tmp_path: Path) -> None:
     """What is new as update says it, the sheet Fit, and where the file as it was is kept."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    path = write_small(tmp_path / "plan.xlsx", [], ["tpu-v5e"], ["matmul"], **SIZES)
     for time in ("12ms", "12.1ms", "12.2ms"):
         command("record", path, "--time", time)
     before = path.read_bytes()
@@ -68,8 +67,7 @@ def test_what_became_of_the_workbook_is_said(tmp_path: Path) -> None:
 
 def test_cases_are_said_to_have_stacks_of_their_own(tmp_path: Path) -> None:
     """The stack of Inputs isn't that of Comparison's cases: of those that were fitted, fit says so."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    path = write_small(tmp_path / "plan.xlsx", [], ["tpu-v5e"], ["matmul"], **SIZES)
     for row in [row for row in find(Package.read(path)).rows if row.text("template") == "matmul"][:3]:
         expected = row.number_in("expected_time")
         command("record", path, "--case", row.number, "--time", f"{1.5 * expected}s")
@@ -81,8 +79,7 @@ def test_cases_are_said_to_have_stacks_of_their_own(tmp_path: Path) -> None:
 
 def test_a_case_whose_time_is_no_number_is_told(tmp_path: Path) -> None:
     """A time with a decimal comma, typed into its cell, is a text: it is named among the runs that aren't used."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    path = write_small(tmp_path / "plan.xlsx", [], ["tpu-v5e"], ["matmul"], **SIZES)
     command("record", path, "--time", "12ms")
     sheet = find(Package.read(path))
     book = load_workbook(path)
@@ -97,8 +94,7 @@ def test_a_workbook_of_whose_runs_nothing_moves_stays_as_it_was(tmp_path: Path) 
     """A run as expected moves no parameter: the workbook keeps its bytes, without a copy beside it, and that is said. A
     stack that other runs brought is written anew all the same.
     """
-    path = tmp_path / "plan.xlsx"
-    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    path = write_small(tmp_path / "plan.xlsx", [], ["tpu-v5e"], ["matmul"], **SIZES)
     command("record", path, "--time", "9.1ms")
     expected = read(find(Package.read(path)))[0].expected
     command("record", path, "--remove", find(Package.read(path)).run_rows[0])
@@ -137,8 +133,7 @@ def _column(plan: object, name: str) -> list[object]:
 def test_a_run_that_a_person_sets_to_0_stays_so(tmp_path: Path) -> None:
     """A 0 typed into the column `used` holds when the workbook is fitted again, and again; a 1 takes it back. The sheet
     stays one, and a person's note on it is kept beside a new one."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    path = write_small(tmp_path / "plan.xlsx", [], ["tpu-v5e"], ["matmul"], **SIZES)
     for time in ("12ms", "12.1ms", "12.2ms"):
         command("record", path, "--time", time)
     assert "3 runs used" in command("fit", path)

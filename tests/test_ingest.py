@@ -54,9 +54,7 @@ def plan(tmp_path: Path) -> Path:
 @pytest.fixture
 def light(tmp_path: Path) -> Path:
     """The smallest plan that a run may be of: a matmul on its chip."""
-    path = tmp_path / "light.xlsx"
-    write_small(path, [], ["tpu-v5p"], ["matmul"], tokens=8192, d_in=4096, d_out=14336)
-    return path
+    return write_small(tmp_path / "light.xlsx", [], ["tpu-v5p"], ["matmul"], tokens=8192, d_in=4096, d_out=14336)
 
 
 @pytest.fixture(scope="module")
@@ -231,8 +229,7 @@ def test_a_prefill_is_no_decode_step(profile: Path, tmp_path: Path) -> None:
 
     Nothing is written before. Of a plan that decodes 1,024 together nothing tells that they are none.
     """
-    path = tmp_path / "serving.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"], n_chips=8, batch=8)
+    path = write_small(tmp_path / "serving.xlsx", ["llama3-8b"], ["tpu-v5p"], ["inference"], n_chips=8, batch=8)
     with untouched(path):
         said = refusal(ingest(profile, path, "--device", "tpu-v5p"))
     assert "no decode steps: their matmuls are of 8,192 tokens or more, and the plan decodes 8 " in said

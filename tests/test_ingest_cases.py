@@ -30,14 +30,13 @@ from tests.measure_traces import TRACES, real
 from tests.test_ingest import ingest
 from tests.test_profiles_kinds import served
 from tests.test_profiles_torch import MM, torch_event, torch_kernel
-from tests.workbooks import write_small
+from tests.workbooks import write_small, write_small_plan
 from tests.written_profiles import in_json
 
 
 def test_a_capture_of_a_server_lands_its_decode_steps_when_asked(tmp_path: Path) -> None:
     """Prefill takes most of the time: the refusal says how to take decode, which then lands as a decode step."""
-    path = tmp_path / "serving.xlsx"
-    write_small(path, ["llama3-8b"], ["h100-sxm"], ["inference"], n_chips=1, batch=8)
+    path = write_small(tmp_path / "serving.xlsx", ["llama3-8b"], ["h100-sxm"], ["inference"], n_chips=1, batch=8)
     trace = tmp_path / "a.json"
     marks, lasts = ["step[EXTEND bs=1]", *["step[DECODE bs=8]"] * 3], [400, 20, 30, 40]
     trace.write_text(json.dumps(served(marks, lasts)))
@@ -251,7 +250,7 @@ def test_a_profile_of_other_chips_than_the_plan_is_left_out_of_fits(tmp_path: Pa
     trace, path = tmp_path / "rank0.json", tmp_path / "plan.xlsx"
     trace.write_text(json.dumps({"distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": events}))
     sizes = {"n_chips": n_chips, "batch_tokens": 32768, "seq_len": 8192}
-    plan = write_small(path, ["llama3-8b"], ["h100-sxm"], ["training"], **sizes)
+    plan = write_small_plan(path, ["llama3-8b"], ["h100-sxm"], ["training"], **sizes)
     done = ingest(trace, path, "--device", "h100-sxm")
     assert done.exit_code == 0
     flagged = "flagged other_chip_count, so that planner fit leaves it out; delete the flag if it is that run"
@@ -277,7 +276,9 @@ def test_a_whole_profile_without_steps_is_left_out_of_fits(tmp_path: Path) -> No
     events = [torch_kernel("k", 1e6 * at + 1, 9e5) for at in range(4)]
     trace, path = tmp_path / "rank0.json", tmp_path / "plan.xlsx"
     trace.write_text(json.dumps({"distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": events}))
-    plan = write_small(path, ["llama3-8b"], ["h100-sxm"], ["training"], n_chips=8, batch_tokens=32768, seq_len=8192)
+    plan = write_small_plan(
+        path, ["llama3-8b"], ["h100-sxm"], ["training"], n_chips=8, batch_tokens=32768, seq_len=8192
+    )
     done = ingest(trace, path, "--device", "h100-sxm")
     assert "all of the profile is recorded as one step; flagged no_steps, so that planner fit leaves" in done.stderr
     runs, _ = runs_of_workbook(find(Package.read(path)), plan.databases, plan.databases.models)

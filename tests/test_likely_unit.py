@@ -50,8 +50,7 @@ def test_a_recorded_run_in_a_wrong_unit_is_told(tmp_path: Path) -> None:
     """`record --time 25` of a step of some ms says that it was read in seconds and how to write ms, once, of a scenario
     and of a case; it is recorded all the same.
     """
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
     said = command("record", path, "--scenario", "llama3_8b_on_tpu_v5e", "--time", "25")
     assert said.count("25 was read as 25 s, ") == said.count("if it is in ms, write 25ms") == 1
     assert [run.measured for run in read(find(Package.read(path)))] == [25.0]
@@ -105,8 +104,7 @@ def test_check_notes_a_run_in_a_wrong_unit(recorded: bytes, tmp_path: Path, type
 
 def test_check_notes_a_case_in_a_wrong_unit(tmp_path: Path) -> None:
     """So is the time of a case that was recorded in seconds where microseconds were meant."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    path = write_small(tmp_path / "plan.xlsx", [], ["tpu-v5e"], ["matmul"], **SIZES)
     command("record", path, "--case", "Matmul 1024 bf16", "--time", "20us")
     assert "measured" not in invoked("check", path)[1]
     command("record", path, "--case", "Matmul 1024 bf16", "--time", "20")

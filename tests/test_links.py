@@ -19,7 +19,7 @@ from planner.xlsx.moved_parts import insert_rows
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, measurement
 from tests.commands import command
-from tests.workbooks import SheetsOf, write_small
+from tests.workbooks import SheetsOf, write_small, write_small_plan
 
 CALLED = re.compile(r"(?:override or )?(models|hardware|dtypes|\w+)\[(\w+)\](?:\.(\w+))?")
 DATABASES = {table: table.capitalize() for table in TABLES.values()}
@@ -86,7 +86,7 @@ def test_a_run_leads_to_the_table_that_the_first_one_brings(tmp_path: Path, is_g
     So it is where new cases came before the first run, and where they come after it: an update moves neither.
     """
     path = tmp_path / "plan.xlsx"
-    databases = write_small(path, [], ["tpu-v5e"], ["matmul"], tokens=64, d_in=4096, d_out=4096).databases
+    databases = write_small_plan(path, [], ["tpu-v5e"], ["matmul"], tokens=64, d_in=4096, d_out=4096).databases
     if is_grown:
         grown(path, databases, 520, 528)
     assert not titles_of_runs(path)
@@ -162,7 +162,7 @@ def test_links_that_a_program_left_behind_are_named_and_led_right(tmp_path: Path
     them right, and then there is nothing to update. Where a link of a person's leads is theirs to say.
     """
     path, own = tmp_path / "plan.xlsx", b'<hyperlink ref="K3" location="Nowhere!A1"/>'
-    databases = write_small(path, ["llama3-70b"], ["tpu-v5e"], ["transformer"]).databases
+    databases = write_small_plan(path, ["llama3-70b"], ["tpu-v5e"], ["transformer"]).databases
     package = Package.read(path)
     part = package.sheets()["Dashboard"]
     package.replace(part, package.parts[part].replace(b"<hyperlinks>", b"<hyperlinks>" + own))

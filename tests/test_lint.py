@@ -10,8 +10,6 @@ from planner.book.workbook import Book
 from planner.check.findings import RULES, Fault
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
-from planner.xlsx.workbook_part import parse_sheets
 from tests.folders import shared_folder
 from tests.seeded import (  # noqa: F401 # the fixtures are used by name
     ALL,
@@ -23,6 +21,7 @@ from tests.seeded import (  # noqa: F401 # the fixtures are used by name
     serving,
     three_scenarios,
 )
+from tests.workbooks import type_in
 
 
 @cache
@@ -119,7 +118,7 @@ def test_an_id_of_two_rows(plan: Seeded, kind: str) -> None:
     sheet, first, new = base.sheet, base.first_row, base.last_row + 1
     copied = {address(new, column): sheet.value(first, column) for column in base.columns.values()}
     copied[address(new, base.id_column)] = str(sheet.value(first, base.id_column)).upper()
-    plan.package.replace(plan.part(sheet.name), with_values(parse_sheets(plan.package)[sheet.name], copied))
+    type_in(plan.package, sheet.name, copied)
     found = plan.found()
     assert rules(found) == {38}
     (said,) = [each for each in found if each.rule == 38]

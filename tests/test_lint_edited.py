@@ -110,7 +110,7 @@ def test_what_an_analyst_adds_is_no_breach(built: bytes, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["My inputs", "Bob's plan"])
-def test_a_sheet_may_be_renamed(built: bytes, tmp_path: Path, name: str) -> None:
+def test_a_sheet_may_be_renamed(built: bytes, name: str) -> None:
     """A name with a blank or a quote that an analyst gave is no breach; Inputs', and links left behind, are noted."""
     package = Package.from_bytes(built, "plan.xlsx")
     sheet = "Inputs" if name == "My inputs" else "Serve"

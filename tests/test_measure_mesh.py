@@ -160,9 +160,9 @@ def test_a_collective_that_was_taken_out_is_flagged() -> None:
     assert "collective_elided" in replace(timing, is_kept=False).flags
 
 
-def of_mesh(kind: str = "all_reduce", seconds: float = 1e-3, **columns: object) -> Measurement:
+def of_mesh(seconds: float = 1e-3, **columns: object) -> Measurement:
     """A measured collective over the axis `tensor`."""
-    inputs = {"collective": kind, "array_bytes": 65536.0, "axis_size": 4.0, "n_axes": 1.0}
+    inputs = {"collective": "all_reduce", "array_bytes": 65536.0, "axis_size": 4.0, "n_axes": 1.0}
     place = {"mesh": "data=2,tensor=4", "axis": "tensor", "group_size": 4, "device_order": "0 1 2 3 4 5 6 7"}
     return measurement(case_key("collective", inputs), seconds, **place | columns)
 

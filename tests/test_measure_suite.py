@@ -223,7 +223,7 @@ def test_variants_stand_side_by_side(tmp_path: Path) -> None:
     assert [row.xla_flags for row in read_measurements(path)] == ["", "--xla_cpu_enable_fast_math=true"]
 
 
-def test_flags_that_stop_the_program_are_told(tmp_path: Path) -> None:
+def test_flags_that_stop_the_program_are_told() -> None:
     """XLA ends the process at a flag that it doesn't know."""
     with pytest.raises(UserError, match="nothing was measured under the flags '--xla_no_such=1'"):
         measuring.under_flags(["--xla_no_such=1"], ["--suite", "quick", "--case", "Matmul 128"])

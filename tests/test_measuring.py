@@ -112,7 +112,7 @@ def test_a_workbook_without_comparison_is_refused(tmp_path: Path) -> None:
         assert "has no Comparison sheet" in done
 
 
-def test_the_sheet_is_found_by_its_marker(measured: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_the_sheet_is_found_by_its_marker(measured: tuple[Path, Path, Path]) -> None:
     """A Comparison that an analyst renamed is found by its defined name."""
     package = Package.read(measured[0])
     part = package.workbook_part()

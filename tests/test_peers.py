@@ -7,12 +7,11 @@ import functools
 import pytest
 
 from planner import catalog
-from planner.formulas import library
+from planner.formulas.library import load
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared
 
 GIB = 2**30
-load = functools.cache(library.load)
 prepared = functools.cache(lambda name, model, chip: Prepared(load(name), facts(load(name), model, chip)))
 MODELS = catalog.load_models()
 

@@ -256,7 +256,7 @@ def test_marks_of_training_and_evaluation_of_a_gpu(tmp_path):
 
 
 @real
-def test_a_tools_table_tells_no_kind_of_its_steps(tmp_path):
+def test_a_tools_table_tells_no_kind_of_its_steps():
     """It numbers them: one who asks for decode isn't given all of them."""
     (path,) = (TRACES / "golden").glob("*overview_page*")
     for asked in (path, TRACES / "golden"):

@@ -298,8 +298,7 @@ def test_a_roofline_adds_all_steps_up(tmp_path):
 
 def test_an_overview_in_a_workbook_says_what_it_lacks(tmp_path):
     """It has steps and no operations; hlo_stats has operations and no step: neither is said of what isn't there."""
-    plan = tmp_path / "plan.xlsx"
-    write_small(plan, ["llama3-8b"], ["tpu-v5p"], ["training"], n_chips=8)
+    plan = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5p"], ["training"], n_chips=8)
     overview, table = tmp_path / "overview_page.json", tmp_path / "hlo_stats.json"
     overview.write_text(json.dumps([page(["stepnum", "tcComputeTimeMs"], ["1", 9000.0])]))
     columns = ["hlo_op_name", "hlo_op_expression", "category", "occurrences", "total_self_time"]

@@ -19,12 +19,11 @@ from planner.report.documents import html, markdown
 from planner.report.exports import as_csv, as_json
 from planner.report.report_data import report_data
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import run
 from tests.recalcs import stripped
 from tests.reports import Page, agrees, default_workbook, hostile_workbook, reported, small_workbook, whole_workbook
-from tests.workbooks import cached, retype, write_comparison
+from tests.workbooks import cached, retype, type_in, write_comparison
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +47,7 @@ def hostile() -> ReportData:
 def edited(tmp_path: Path, sheet: str, **cells: object) -> Path:
     """A small workbook with cells of a sheet typed over; its cached values stay as they were."""
     package = Package.read(small_workbook())
-    xml = with_values(parse_sheets(package)[sheet], cells)  # type: ignore[arg-type]
-    package.replace(package.sheets()[sheet], xml)
+    type_in(package, sheet, cells)
     path = tmp_path / "edited.xlsx"
     package.write(path)
     return path

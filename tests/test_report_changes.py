@@ -195,8 +195,7 @@ def test_an_edited_formula_is_not_told_a_change(
 
 def test_nothing_is_said_of_a_cost_that_is_not_known(tmp_path: Path) -> None:
     """A chip without a peak has no step and no cost: no lever saves any of it, and none is said not to."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["v100-sxm2-32"], ["inference"], n_chips=8)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["v100-sxm2-32"], ["inference"], n_chips=8)
     report = report_data(path)
     (scenario,) = report.scenarios
     assert scenario.fits
@@ -206,8 +205,7 @@ def test_nothing_is_said_of_a_cost_that_is_not_known(tmp_path: Path) -> None:
 
 def test_the_time_that_suffers_most_is_said(tmp_path: Path) -> None:
     """A change that saves cost says which time pays for it: the one that grows most, beside the step itself."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["h100-sxm"], ["inference"], n_chips=8, batch=16)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["h100-sxm"], ["inference"], n_chips=8, batch=16)
     (scenario,) = report_data(path).scenarios
     names, inputs = {"Chips": "n_chips", "Sequences decoded together": "batch"}, {"n_chips": 8.0, "batch": 16.0}
     times = [each for each in scenario.expected[1:] if each.unit == "s"]

@@ -14,7 +14,7 @@ from planner.report.bar_chart import PARTS, Bar, BarPart, bar_chart
 from planner.report.contents import FigureTable, Picture
 from planner.report.documents import page
 from planner.report.sensitivities import BAR, ROW, SMALL
-from planner.report.svg import PALETTE, Drawing, lines, tick, width_of
+from planner.report.svg import INK, MUTED, PALETTE, Drawing, lines, tick, width_of
 from planner.report.write import alone, write, written_beside
 from planner.xlsx.atomic import write_atomically
 from tests.reports import reported, small_workbook
@@ -160,12 +160,12 @@ def test_texts_can_be_read() -> None:
     day, night = (dict(re.findall(r"--([\w-]+):(#\w+)", root)) for root in roots[:2])
     grounds = ("paper", "panel", "ground", "head", "good-bg", "bad-bg", "warn-bg")
     pairs = [(ink, ground) for ink in ("ink", "muted") for ground in grounds]
-    pairs += [("accent", ground) for ground in grounds[:3]]
+    pairs += [(ink, ground) for ink in ("accent", "warn") for ground in grounds[:4]]
     pairs += [(ink, ground) for ink in ("good", "bad", "warn") for ground in ("panel", f"{ink}-bg")]
     for theme in (day, night):
         for ink, ground in pairs:
             assert contrast(theme[ink], theme[ground]) >= READABLE, (ink, ground)
-    for colour in (*PARTS, *PALETTE):
+    for colour in (*PARTS, *PALETTE, INK, MUTED):
         assert contrast(colour, "#ffffff") >= READABLE, colour
 
 

@@ -1,4 +1,4 @@
-"""Nothing that stands in a workbook becomes markup, a formula or a request in a report; all can be read."""
+"""Nothing that stands in a workbook becomes markup, a formula or a request in a report."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.report import svg
-from planner.report.bar_chart import PARTS
 from planner.report.contents import ReportData, cleaned
-from planner.report.documents import escaped, html, markdown, page
+from planner.report.documents import escaped, html, markdown
 from planner.report.exports import as_csv, as_text
 from tests.reports import FOREIGN, FORMULA, HOSTILE, Page, hostile_workbook, reported
 
@@ -109,32 +107,3 @@ def test_cleaned_text_is_fit_for_xml(text: str) -> None:
 
     fit = cleaned(text)
     ElementTree.fromstring(f"<t>{escape(fit)}</t>".encode())
-
-
-def _luminance(colour: str) -> float:
-    channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast of two colours by WCAG 2."""
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def test_colours_are_told_apart_from_their_ground() -> None:
-    """Words and what is drawn have a contrast of at least 4.5 with their ground, on light pages and on dark ones."""
-    assert min(contrast(colour, "#ffffff") for colour in (*svg.PALETTE, *PARTS, svg.INK, svg.MUTED)) >= 4.5
-    light, dark = re.findall(r":root\{(--paper.*?)\}", page("report.css"))
-    for text in (light, dark):
-        tokens = dict(re.findall(r"--([\w-]+):(#\w{3,6})\b", text))
-        tokens = {
-            name: value if len(value) == 7 else "#" + "".join(c * 2 for c in value[1:])
-            for name, value in tokens.items()
-        }
-        for ground in ("panel", "ground", "head"):
-            assert min(contrast(tokens[name], tokens[ground]) for name in ("ink", "muted", "accent", "warn")) >= 4.5
-        for name in ("good", "bad", "warn"):
-            assert contrast(tokens[name], tokens[f"{name}-bg"]) >= 4.5
-            assert contrast(tokens["ink"], tokens[f"{name}-bg"]) >= 4.5

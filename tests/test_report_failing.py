@@ -17,10 +17,8 @@ from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
-from planner.xlsx.workbook_part import parse_sheets
 from tests.short_data import of_few_rows
-from tests.workbooks import build_small, few_rows, write_small
+from tests.workbooks import build_small, few_rows, type_in, write_small
 
 GIB = 2**30
 OWN_COLUMNS = "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source,max_context"
@@ -190,11 +188,9 @@ def test_a_check_in_words_that_cannot_be_told(tmp_path: Path) -> None:
     """That ids differ is asked in words: with an id that is an error the report has the check as one of those that
     can't be told.
     """
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer"])
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], ["transformer"])
     package = Package.read(path)
-    xml = with_values(parse_sheets(package)["Inputs"], {"F4": CellError("#N/A")})
-    package.replace(package.sheets()["Inputs"], xml)
+    type_in(package, "Inputs", {"F4": CellError("#N/A")})
     package.write(path)
     (check,) = (check for check in report_data(path).untold if check.label == "The scenario's id is its own")
     assert (check.meaning.partition(" id ")[0], check.fails) == ("one", False)
@@ -202,8 +198,7 @@ def test_a_check_in_words_that_cannot_be_told(tmp_path: Path) -> None:
 
 def test_a_blank_input_is_said_to_be_blank(tmp_path: Path) -> None:
     """Of a matmul whose sizes aren't typed yet, each is blank in its cell: it isn't typed as None."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, (), ["h100-sxm"], ["matmul"])
+    path = write_small(tmp_path / "plan.xlsx", (), ["h100-sxm"], ["matmul"])
     said = markdown(report_data(path))
     assert "None" not in said
     assert "tokens is blank in Inputs" in said.replace("\\", "")

@@ -24,8 +24,7 @@ TIMES = (0.007, 0.008, 0.009, 0.0085)
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A small workbook with four recorded matmuls."""
-    path = tmp_path_factory.mktemp("recorded") / "plan.xlsx"
-    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    path = write_small(tmp_path_factory.mktemp("recorded") / "plan.xlsx", [], ["tpu-v5e"], ["matmul"], **SIZES)
     for time in TIMES:
         command("record", path, "--scenario", ID, "--time", f"{time}s")
     return path.read_bytes()
@@ -96,8 +95,7 @@ def test_all_runs_can_go(plan: Path, tmp_path: Path) -> None:
     """The last one too: none is recorded then. The table's titles go with it, and what is printed is as before the
     first; a cell of a person's beside them is named, and what is below moves up. A run can be recorded again.
     """
-    before = tmp_path / "before.xlsx"
-    write_small(before, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    before = write_small(tmp_path / "before.xlsx", [], ["tpu-v5e"], ["matmul"], **SIZES)
     was, title = sheet_of(before, "Comparison"), find(Package.read(plan)).runs_title_row
     edit(plan, lambda book: book["Comparison"].cell(title, 400, "ask Kim") and None)
     for _ in TIMES:

@@ -25,7 +25,7 @@ from tests.backfills import backfill, measurement
 from tests.commands import command, invoked, printed_by, refusal, refused, run, untouched
 from tests.libreoffice import converted, needs_libreoffice, recalculated
 from tests.recorded_runs import ID, SERVES, SIZES, fixture_plan, fixture_serves, record, runs, said_on_dashboard  # noqa: F401
-from tests.workbooks import cached, edit, few_rows, retype, smaller, write_small
+from tests.workbooks import cached, edit, few_rows, retype, smaller, write_small, write_small_plan
 
 
 def test_a_run_of_another_chip_is_refused(plan: Path) -> None:
@@ -155,8 +155,7 @@ def test_the_only_scenario_needs_no_name(plan: Path, tmp_path: Path) -> None:
     """A workbook of one scenario takes a time alone; of two the ids are told, one of which is to be said."""
     assert "tpu-v5e" in run("record", str(plan), "--time", "9ms").output
     assert [each.measured for each in runs(plan)] == [0.009]
-    two = tmp_path / "two.xlsx"
-    write_small(two, [], ["tpu-v5e", "tpu-v5p"], ["matmul"], **SIZES)
+    two = write_small(tmp_path / "two.xlsx", [], ["tpu-v5e", "tpu-v5p"], ["matmul"], **SIZES)
     assert "it has 2 scenarios, and none is named; say --scenario ID: tpu_v5e, tpu_v5p" in refused(
         "record", str(two), "--time", "9ms"
     )
@@ -193,7 +192,7 @@ def test_a_run_that_beats_its_bound_is_flagged(plan: Path) -> None:
     assert runs(plan)[0].flags == "above_peak"
 
 
-def test_runs_make_room_for_cases(plan: Path, tmp_path: Path) -> None:
+def test_runs_make_room_for_cases(plan: Path) -> None:
     """More cases than there is room for above the runs: the table moves down, with what a person wrote beside it.
 
     A formula and a name of theirs that read a run still do, Dashboard's values are as before, runs go on below, and
@@ -330,7 +329,7 @@ def test_a_workbook_that_libreoffice_saved_takes_a_run(serves: Path, tmp_path: P
 def test_a_time_is_that_of_a_step(tmp_path: Path, template: str, row: str) -> None:
     """A plan that leads with a whole run, or with a wait, is run by the step too: a clock tells no other time."""
     path = tmp_path / "plan.xlsx"
-    plan = write_small(path, ["llama3-8b"], ["tpu-v5e"], [template], n_chips=16)
+    plan = write_small_plan(path, ["llama3-8b"], ["tpu-v5e"], [template], n_chips=16)
     assert record(path, "--time", "2s", scenario=plan.scenarios[0].id).exit_code == 0
     assert [each.row for each in runs(path)] == [row]
 

@@ -13,12 +13,11 @@ from planner.report.exports import as_csv
 from planner.report.report_data import report_data
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.backfills import backfill, measurement
 from tests.commands import command, run
 from tests.recorded_runs import SERVES, fixture_plan, fixture_serves, record, runs, said_on_dashboard  # noqa: F401
-from tests.workbooks import sheet_of, write_small
+from tests.workbooks import sheet_of, type_in, write_small
 
 
 def test_a_report_has_a_section_of_the_runs(plan: Path) -> None:
@@ -99,8 +98,7 @@ def test_a_diff_tells_the_first_run_by_its_rows_alone(plan: Path, tmp_path: Path
 
 def test_a_rate_is_said_as_a_rate(tmp_path: Path) -> None:
     """Tokens a second of a training run, which its sheet has in millions, are no time in a line for a person."""
-    path = tmp_path / "training.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["training"], n_chips=256)
+    path = write_small(tmp_path / "training.xlsx", ["llama3-8b"], ["tpu-v5e"], ["training"], n_chips=256)
     done = record(path, "--tokens-per-second", "1000000", scenario=SERVES)
     assert "Tokens a second 1,000,000, " in done.output
     assert " h, " not in done.output
@@ -127,7 +125,7 @@ def test_dashboard_says_the_latest_run(serves: Path) -> None:
     sheet = parse_sheets(package)["Comparison"]
     head = next(ref for ref, cell in sheet.cells.items() if cell.value == "run_measured")
     row, column = coordinates(head)
-    package.replace(package.sheets()["Comparison"], with_values(sheet, {address(row + 3, column): 16.0}))
+    type_in(package, "Comparison", {address(row + 3, column): 16.0})
     package.write(serves)  # as an analyst corrects it
     command("recalc", str(serves))
     told = f"Decode step 16.0 ms, 3 runs; {16 / expected:.2f} x the {expected:.1f} expected"
@@ -178,8 +176,7 @@ def test_dashboard_finds_runs_whatever_is_put_above_them(serves: Path) -> None:
 
 def test_a_picture_of_runs_has_their_names_whole(tmp_path: Path) -> None:
     """A long name beside long numbers isn't cut: the two stand on a line each."""
-    path = tmp_path / "serves.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    path = write_small(tmp_path / "serves.xlsx", ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
     command("scenario", "rename", path, SERVES, "Llama 3 8B on v5e, of the chat team")
     record(path, "--time", "12ms", "--of", "time_per_output_token", scenario=SERVES)
     (picture,) = (each for each in report_data(path).pictures if each.id == "runs")

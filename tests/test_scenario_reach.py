@@ -20,7 +20,7 @@ from planner.check.findings import Fault
 from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.commands import command
-from tests.workbooks import SheetsOf, edit, row_of, sheet_of, write_small
+from tests.workbooks import SheetsOf, edit, row_of, sheet_of, write_small, write_small_plan
 
 
 @dataclass
@@ -118,7 +118,7 @@ def test_charts_draw_a_scenario_that_was_moved_in_front(tmp_path: Path) -> None:
     out, and `update` lets them draw it. A chart that alone begins later is as a person made it.
     """
     path = tmp_path / "plan.xlsx"
-    databases = write_small(path, ["llama3-8b", "gemma-7b"], ["tpu-v5e"], ["inference"], n_chips=8).databases
+    databases = write_small_plan(path, ["llama3-8b", "gemma-7b"], ["tpu-v5e"], ["inference"], n_chips=8).databases
     package = Package.read(path)
     board = re.compile(rb"('Dashboard'!\$)F(\$\d+:\$G\$)")
     drawn = {part: xml for part, xml in package.parts.items() if b"chart" in part.encode() and board.search(xml)}

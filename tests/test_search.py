@@ -17,12 +17,11 @@ from planner.search import layout_rules, layout_space
 from planner.search.found import objective
 from planner.search.optimum import optimum
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import command
 from tests.searches import COST, STEP, TOKEN, asked
 from tests.short_data import of_few_rows
-from tests.workbooks import write_small
+from tests.workbooks import type_in, write_small
 
 
 def test_the_best_of_a_small_space_is_what_trying_each_plan_finds():
@@ -229,7 +228,7 @@ def test_a_workbook_with_numbers_of_its_own_is_told(tmp_path):
     sheet = parse_sheets(package)["Hardware"]
     (speed,) = (ref.rstrip("0123456789") for ref, cell in sheet.cells.items() if cell.value == "hbm_bandwidth")
     (row,) = (ref[1:] for ref, cell in sheet.cells.items() if re.match(r"A\d", ref) and cell.value == "h100-sxm")
-    package.replace(package.sheets()["Hardware"], with_values(sheet, {f"{speed}{row}": 2e12}))
+    type_in(package, "Hardware", {f"{speed}{row}": 2e12})
     package.write(path)
     said = command(*search)
     assert "Warning: expected_time of" in said

@@ -165,8 +165,7 @@ def test_refusals(line: str, said: str, tmp_path: Path) -> None:
 
 def test_a_workbooks_scenarios_are_the_templates_plans(tmp_path: Path) -> None:
     """The elasticities of a scenario are those of its template at the scenario's values; an edited one is not told."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e", "h100-sxm"], ["inference"], batch=16)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e", "h100-sxm"], ["inference"], batch=16)
     frame, scenarios = planner.sensitivity(path), planner.read(path).scenarios
     keys = dict(zip(scenarios.hardware, scenarios.index, strict=True))
     for chip, key in keys.items():
@@ -179,8 +178,7 @@ def test_a_workbooks_scenarios_are_the_templates_plans(tmp_path: Path) -> None:
 
 def test_an_output_goes_by_what_people_call_it(tmp_path: Path) -> None:
     """`--of ttft` is the time to first token, of a template as of a workbook."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
     for words in (("inference", "-m", "llama3-8b", "-H", "tpu-v5e", "--set", "n_chips=4"), (path,)):
         assert "Elasticities of time_to_first_token_expected" in run("sensitivity", *words, "--of", "TTFT").output
 
@@ -208,8 +206,7 @@ def test_a_workbook_of_a_part_is_told_too(tmp_path: Path) -> None:
 
 def test_a_scenario_that_cant_be_told_leaves_the_others(tmp_path: Path) -> None:
     """A chip without a peak has no step to depend on: a line says so, and the table and a report have the other one."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["v100-sxm2-32", "h100-sxm"], ["inference"], batch=16)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["v100-sxm2-32", "h100-sxm"], ["inference"], batch=16)
     done = run("sensitivity", path, "--json")
     assert done.exit_code == 0
     assert list(json.loads(done.stdout)) == ["llama3_8b_on_h100_sxm"]
@@ -236,8 +233,7 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
 
 def test_elasticities_are_written_into_the_workbook(tmp_path: Path) -> None:
     """With --write a workbook has a sheet of them with a tornado for each scenario, and the next takes its place."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e", "h100-sxm"], ["inference"], batch=16)
+    path = write_small(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e", "h100-sxm"], ["inference"], batch=16)
     told = of_scenarios(path, "decode_step_time_expected")
     assert len(told) == 2
     for _ in range(2):

@@ -26,10 +26,9 @@ from planner.workbook.scenarios import plan_of
 from planner.workbook.sweep_table import swept
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.workbooks import Grid, agree, by_name, cached, few_rows, resave, retype, sheet_of, smaller
+from tests.workbooks import Grid, agree, by_name, cached, few_rows, resave, retype, sheet_of, smaller, type_in
 
 TEMPLATES = ("transformer", "training", "inference")
 AXES = {"inference": ("batch", "context_len", "n_chips"), "training": ("batch_tokens", "seq_len", "n_chips")}
@@ -107,10 +106,9 @@ def differences(grid: Grid, plan: BuildPlan, chosen: BuildScenario) -> Iterator[
 def chosen(path: Path, scenario: str, folder: Path, swept: Mapping[str, float]) -> Path:
     """The workbook with another scenario chosen on Dashboard, and cells typed on Sweep, recalculated."""
     package = Package.read(path)
-    sheets = parse_sheets(package)
     row = by_name(cached(path), "Dashboard")["shown_scenario"]
-    for name, values in (("Dashboard", {f"D{row}": scenario}), ("Sweep", swept)):
-        package.replace(package.sheets()[name], with_values(sheets[name], values))
+    type_in(package, "Dashboard", {f"D{row}": scenario})
+    type_in(package, "Sweep", swept)
     recalculate(package)
     package.write(folder / "chosen.xlsx")
     return folder / "chosen.xlsx"

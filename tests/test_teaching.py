@@ -37,17 +37,17 @@ from planner.teaching.lesson import (
 )
 from planner.teaching.problems import Answer, Problem, rounding
 from planner.xlsx.address import address, column_letters
-from planner.xlsx.cellvalue import CellError, Value
+from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
 from tests.book_problems import BOOK, synced, text
 from tests.commands import refused, run
-from tests.libreoffice import needs_libreoffice, recalculated
+from tests.libreoffice import disagreements, needs_libreoffice
 from tests.test_cases import MAPPED, read
 from tests.test_schema import SCHEMAS, invalid_parts
-from tests.workbooks import agree, cached
+from tests.workbooks import agree, cached, type_in
 
 TABLES = functools.cache(lambda: (catalog.load_models(), catalog.load_hardware()))
 PROBLEMS = functools.cache(lambda: problems.load(*TABLES())[0])
@@ -192,7 +192,7 @@ def test_a_changed_input_changes_the_answer(few: Path) -> None:
     for name, (row, value) in changes.items():
         chapter, _, ref = str(sheets[INDEX].cells[address(rows[name], RESULT)].formula).partition("!")
         typed = {address(line_above(sheets[chapter], int(re.sub(r"\D", "", ref)), row), GIVEN): value}
-        package.replace(package.sheets()[chapter], with_values(parse_sheets(package)[chapter], typed))
+        type_in(package, chapter, typed)
     recalculate(package)
     after = parse_sheets(package)[INDEX].cells
     for name, answer in ((problem.id, answer) for problem, answer in answered() if problem.id in changes):
@@ -313,14 +313,4 @@ def test_every_part_is_valid(which: str, request: pytest.FixtureRequest) -> None
 @needs_libreoffice
 def test_libreoffice_agrees_on_every_cell(book: Path, tmp_path: Path) -> None:
     """LibreOffice, made to recalculate, computes every formula to the cached value within 1e-9."""
-    computed = recalculated(book, tmp_path)
-    sheets = parse_sheets(Package.read(book))
-    wrong = [
-        f"{name}!{ref}: cached {each.value}, LibreOffice {computed[name].get(ref)}"
-        for name, sheet in sheets.items()
-        for ref, each in sheet.cells.items()
-        if each.formula is not None
-        and not agree(computed[name].get(ref), None if isinstance(each.value, CellError) else each.value)
-        and not (each.value == "" and computed[name].get(ref) in (None, ""))
-    ]
-    assert wrong == []
+    assert disagreements(book, tmp_path) == []

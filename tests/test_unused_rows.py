@@ -6,7 +6,7 @@ from pathlib import Path
 
 from planner.workbook.calculation import unused
 from planner.workbook.scenarios import plan_of
-from tests.workbooks import sheet_of, write_small
+from tests.workbooks import sheet_of, write_small_plan
 
 SERVING = ("transformer", "inference")
 
@@ -39,7 +39,7 @@ def test_what_leads_and_what_was_typed_stays_open() -> None:
 def test_closed_rows_are_a_group_of_the_sheet(tmp_path: Path) -> None:
     """They are computed as ever, in closed groups; nothing else of the sheet's rows is hidden."""
     path = tmp_path / "plan.xlsx"
-    plan = write_small(path, ["llama3-70b"], ["h100-sxm"], SERVING, n_chips=16, batch=64)
+    plan = write_small_plan(path, ["llama3-70b"], ["h100-sxm"], SERVING, n_chips=16, batch=64)
     sheet = sheet_of(path, "Inference", data_only=True)
     names = unused(plan, next(each for each in plan.templates if each.name == "inference"))
     for row in range(10, sheet.max_row + 1):

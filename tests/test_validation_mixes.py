@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from tests.commands import command
+from tests.validations import HEADER
 
-HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
 SETTINGS = "n_chips=8 mesh_fsdp=8 batch_tokens=131072 seq_len=4096"
 RUNS = (
     ("a", "llama3-8b", SETTINGS),

@@ -29,8 +29,7 @@ def groups(path: Path) -> Groups:
 @pytest.fixture(scope="module")
 def one_and_two(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, Groups, Groups]:
     """A workbook of one scenario, its groups, and those of a workbook of two."""
-    path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_small(path, ["llama3-8b"], CHIPS, ["transformer"])
+    path = write_small(tmp_path_factory.mktemp("built") / "plan.xlsx", ["llama3-8b"], CHIPS, ["transformer"])
     two = groups(path)
     write_small(path, ["llama3-8b"], CHIPS[:1], ["transformer"])
     return path.read_bytes(), groups(path), two

@@ -60,8 +60,7 @@ def test_a_cost_moves_with_its_price_and_by_whole_replicas(fleet: Path) -> None:
 
 def test_no_efficiency_is_below_the_bound(tmp_path: Path) -> None:
     """An efficiency of 2 would be below the bound of a run: time and cost stay at the bound, and the table says so."""
-    path = tmp_path / "run.xlsx"
-    write_small(path, ["llama3-70b"], ["h100-sxm"], ["training"], n_chips=512, stack="ideal")
+    path = write_small(tmp_path / "run.xlsx", ["llama3-70b"], ["h100-sxm"], ["training"], n_chips=512, stack="ideal")
     rows = table(path)[1]
     days = [row["Time of the run (days)"] for row in rows.values()]
     assert [row["At the bound"] for row in rows.values()] == [factor >= 1 for factor in rows]

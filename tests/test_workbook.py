@@ -26,9 +26,8 @@ from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
-from tests.libreoffice import needs_libreoffice, recalculated
+from tests.libreoffice import disagreements, needs_libreoffice, recalculated
 from tests.workbooks import (
-    agree,
     by_name,
     cached,
     copy_scenario,
@@ -63,9 +62,7 @@ MESHES = [
 @pytest.fixture(scope="session")
 def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The default workbook, built once; tests that edit it take a copy."""
-    path = tmp_path_factory.mktemp("default") / "plan.xlsx"
-    write_plan(path)
-    return path
+    return write_plan(tmp_path_factory.mktemp("default") / "plan.xlsx")
 
 
 @pytest.fixture(scope="session")
@@ -209,14 +206,7 @@ def test_what_looks_like_a_link_is_one(drawn: openpyxl.Workbook) -> None:
 @pytest.mark.slow
 def test_libreoffice_agrees_on_every_cell(default: Path, tmp_path: Path) -> None:
     """LibreOffice, made to recalculate, computes every formula to the cached value within 1e-9."""
-    computed = recalculated(default, tmp_path)
-    wrong = [
-        f"{sheet}!{ref}: cached {value}, LibreOffice {computed[sheet].get(ref)}"
-        for (sheet, ref), value in formulas(default).items()
-        if not agree(computed[sheet].get(ref), None if isinstance(value, CellError) else value)
-        and not (value == "" and computed[sheet].get(ref) in (None, ""))
-    ]
-    assert wrong == []
+    assert disagreements(default, tmp_path) == []
 
 
 def edited(default: Path, tmp_path: Path) -> tuple[Path, list[tuple[int, str, str, dict[str, object]]]]:

@@ -58,34 +58,40 @@ def once(make: Callable[P, T]) -> Callable[P, T]:
 
 def of_scenarios(folder: Path, scenarios: str, templates: Sequence[str], databases: Databases) -> Grid:
     """The cached values of a small workbook of the scenarios of a CSV's text, built in a folder."""
-    path = folder / "plan.xlsx"
-    write_scenarios(path, [scenarios], templates, databases)
-    return cached(path)
+    return cached(write_scenarios(folder / "plan.xlsx", [scenarios], templates, databases))
 
 
 def write_scenarios(
     path: Path, lines: Iterable[str], templates: Sequence[str] = (), databases: Databases | None = None
-) -> None:
-    """Build a small workbook of the scenarios of a CSV's lines at `path`; the CSV stands beside it."""
+) -> Path:
+    """Build a small workbook of the scenarios of a CSV's lines at `path`; the CSV stands beside it. Returns `path`."""
     scenarios = path.with_suffix(".csv")
     scenarios.write_text("\n".join(lines), encoding="utf-8")
     path.write_bytes(build_small(plan_of((), (), templates, scenarios, (), databases)))
+    return path
 
 
 def write_plan(
     path: Path, models: Sequence[str] = (), chips: Sequence[str] = (), templates: Sequence[str] = (), **settings: object
-) -> BuildPlan:
-    """Build a workbook of models on chips at `path`; without any, the default one."""
+) -> Path:
+    """Build a workbook of models on chips at `path`; without any, the default one. Returns `path`."""
     words = tuple(f"{name}={value}" for name, value in settings.items())
-    plan, data = built(tuple(models), tuple(chips), words, tuple(templates))
-    path.write_bytes(data)
-    return plan
+    path.write_bytes(built(tuple(models), tuple(chips), words, tuple(templates))[1])
+    return path
 
 
 def write_small(
     path: Path, models: Sequence[str], chips: Sequence[str], templates: Sequence[str], **settings: object
-) -> BuildPlan:
+) -> Path:
     """The same of few models and chips, without what makes a workbook large: see `smaller`."""
+    write_small_plan(path, models, chips, templates, **settings)
+    return path
+
+
+def write_small_plan(
+    path: Path, models: Sequence[str], chips: Sequence[str], templates: Sequence[str], **settings: object
+) -> BuildPlan:
+    """The same; returns the plan of it."""
     plan, data = small(tuple(models), tuple(chips), tuple(f"{name}={value}" for name, value in settings.items()),
                        tuple(templates))  # fmt: skip
     path.write_bytes(data)
@@ -266,13 +272,16 @@ def agree(found: Value, expected: Value, tolerance: float = 1e-9) -> bool:
     return found is not None and math.isclose(float(found), float(expected), rel_tol=tolerance)
 
 
+def type_in(package: Package, sheet: str, cells: Mapping[str, Value]) -> None:
+    """Type values into cells of a sheet by address; cached values stay as they were."""
+    package.replace(package.sheets()[sheet], with_values(parse_sheets(package)[sheet], cells))
+
+
 def retype(path: Path, columns: str = "F", **values: Value) -> None:
     """Type inputs by name into the scenarios of these columns, one letter each; cached values stay as they were."""
     package = Package.read(path)
-    sheet = parse_sheets(package)["Inputs"]
-    rows = by_name({"Inputs": values_of(sheet)}, "Inputs")
-    typed = {f"{column}{rows[name]}": value for column in columns for name, value in values.items()}
-    package.replace(package.sheets()["Inputs"], with_values(sheet, typed))
+    rows = by_name({"Inputs": values_of(parse_sheets(package)["Inputs"])}, "Inputs")
+    type_in(package, "Inputs", {f"{column}{rows[name]}": value for column in columns for name, value in values.items()})
     package.write(path)
 
 

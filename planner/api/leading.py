@@ -126,7 +126,7 @@ def _headlines(found: Sequence[Headline[Row]], results: Results, databases: Data
         rows.append([each.label, spoken(number, each.unit), *said, *(asked if has_targets else [])])
     shown_rows = [each.row for each in found]
     has_own = databases.calibrations_csv is not None
-    titles = ["", "expected", expected.of_runs_in(results, is_own=has_own), "bound"]
+    titles = ["", "expected", expected.of_runs(results.known, is_own=has_own), "bound"]
     titles += ["asked"] if has_targets else []
     right = ("expected", "bound", "asked")
     return [*terminal_table.aligned(titles, rows, right=right).splitlines(), *_lacking(results, shown_rows)]

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from planner.catalog import Value
 from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas import thresholds
-from planner.formulas.evaluation import Results
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, headline_template, leading
 from planner.formulas.slices import of_nodes, of_rings, of_the_slice
 from planner.formulas.template import Template
@@ -80,11 +79,6 @@ def of_runs(value: Callable[[str], Value], *, is_own: bool = False) -> str:
     `value` gives a plan's row by name.
     """
     return OF_ANY_RUNS if is_own or is_own_calibration(value) else OF_RUNS
-
-
-def of_runs_in(results: Results, *, is_own: bool = False) -> str:
-    """The same of computed results."""
-    return of_runs(results.known, is_own=is_own)
 
 
 def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -> Iterator[str]:

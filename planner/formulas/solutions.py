@@ -96,7 +96,7 @@ def _range_of(results: Results, row: Row, *, is_own: bool) -> list[str]:
     if not {low, high} <= results.template.by_name.keys():
         return []
     least, most = (in_seven_digits(results.value(name), row.unit) for name in (low, high))
-    return [f"  {expected.of_runs_in(results, is_own=is_own)} there: {least} to {most}"]
+    return [f"  {expected.of_runs(results.known, is_own=is_own)} there: {least} to {most}"]
 
 
 def _end(end: End) -> float | None:

@@ -179,7 +179,7 @@ def assumptions(book: Workbook, asked: Request, columns: Container[str]) -> Page
     """A sheet with what all rows share, or what defines the plans: every input, typed or not."""
     page = Page(book, "Assumptions", "Assumptions", f"What the numbers are: {NOTE}", corner=f"A{FIRST_ROW + 1}")
     lines = question(asked)
-    put_lines(page, FIRST_ROW, lines)
+    put_lines(page, lines)
     top = FIRST_ROW + len(lines) + 1
     page.corner, page.titles = f"A{top + 1}", f"{top}:{top}"
     page.header(["Input", "Value", "Unit", "Name", "Where from"], top, right=(2,))
@@ -202,9 +202,9 @@ def assumptions(book: Workbook, asked: Request, columns: Container[str]) -> Page
     return page
 
 
-def put_lines(page: Page, at: int, lines: Iterable[tuple[str, str]]) -> None:
-    """Write (label, text) lines from row `at` on."""
-    for row, (label, text) in enumerate(lines, start=at):
+def put_lines(page: Page, lines: Iterable[tuple[str, str]]) -> None:
+    """Write (label, text) lines below the page's title."""
+    for row, (label, text) in enumerate(lines, start=FIRST_ROW):
         page.put(row, 1, label, "plan_label")
         page.put(row, 2, text, "plan_text")
 

@@ -97,7 +97,7 @@ def fill(
     for label, text in _request_lines(asked, found, plans):
         first, *more = wrap(text, LETTERS) or [""]
         lines += [(label, first), *(("", part) for part in more)]
-    put_lines(page, FIRST_ROW, lines)
+    put_lines(page, lines)
     at = FIRST_ROW + max(len(lines), charts.LINE_ROWS) + 1
     table = _Table(asked, found, plans, ids or {}, now)
     cells = [[cell(place, at + 2 + place) for _, cell in table.columns] for place in range(len(plans))]

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from planner import progress
+from planner.formulas import expected
 from planner.formulas.binding import of_headline
-from planner.formulas.expected import of_runs_in, of_the_batch, of_the_context
 from planner.formulas.explanation import missing
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headline_template, headlines, memory_check
 from planner.formulas.slices import of_the_slice
@@ -52,7 +52,7 @@ def of_sweep(sweep: SweptPlans) -> Iterator[str]:
     """A sentence if the memory of a sweep's plans is for another context than their sequences have, and none varies."""
     asked, varied = sweep.asked, {name for axis in sweep.asked.axes for name in axis.columns}
     if CACHED in asked.template.closure(sweep.wanted) and varied.isdisjoint(LENGTHS):
-        yield from of_the_context(FoundPlan.of(asked, asked.subjects[0], {}).results.known)
+        yield from expected.of_the_context(FoundPlan.of(asked, asked.subjects[0], {}).results.known)
 
 
 def table(columns: Sequence[SweepColumn], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -98,8 +98,8 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
     yield from of_the_slices(found)
     yield from _nearly_full(found)
-    yield from of_the_batch(found.plans[0].results.known)
-    yield from of_the_context(found.plans[0].results.known)
+    yield from expected.of_the_batch(found.plans[0].results.known)
+    yield from expected.of_the_context(found.plans[0].results.known)
     yield from _untold_memory(found)
     if found.of_each:
         yield from _of_each(asked, found)
@@ -194,7 +194,7 @@ def _of_each(asked: Request, found: Found) -> Iterator[str]:
         between = f"{said[1]} to {said[2]}" if len(said) == len(RANGE) + 1 else ""
         rows.append([plan.subject.said, said[0], between, "" if chance is None else percent(chance, 0)])
     yield ""
-    held = {of_runs_in(plan.results, is_own=asked.is_own) for plan, _ in chances(found)}
+    held = {expected.of_runs(plan.results.known, is_own=asked.is_own) for plan, _ in chances(found)}
     of_runs = OF_ANY_RUNS if OF_ANY_RUNS in held else OF_RUNS
     yield from aligned(["the best of each", aim.row.name, of_runs, "chance that it beats the first"], rows).splitlines()
 
