@@ -151,6 +151,7 @@ def bounds(name: str) -> tuple[float, float]:
 
 
 TRAINED = "NeuronX Distributed's seven training runs on Trainium 1, which GPUs' fit leaves out"
+TRAINED_2 = "AXLearn's two training runs on Trainium 2 take 1.4 times what Trainium 1's share lets expect"
 NEURON = "Transformers NeuronX's decode steps on Trainium and Inferentia2"
 
 UNMEASURED = {
@@ -197,6 +198,12 @@ UNMEASURED = {
     ("neuron", "hbm_efficiency"): Prior(0.75, 0, NEURON + ", with one sequence"),
     ("neuron", "serve_cache_speed"): Prior(0.42, 0, NEURON + ", with eight sequences"),
     ("neuron", "serve_matmul_efficiency"): Prior(0.4, 0, "Transformers NeuronX's prompts of 256 to 2,048 tokens"),
+    ("neuron-2", "train_matmul_efficiency"): Prior(0.32, 0, TRAINED_2),
+    ("neuron-2", "train_attention_efficiency"): Prior(0.22, 0, TRAINED_2),
+    ("neuron-2", "collective_overhead"): Prior(50e-6, 0, NEURON + ": 0.12 to 0.15 ms a layer, whatever the model"),
+    ("neuron-2", "hbm_efficiency"): Prior(0.75, 0, NEURON + ", with one sequence"),
+    ("neuron-2", "serve_cache_speed"): Prior(0.42, 0, NEURON + ", with eight sequences"),
+    ("neuron-2", "serve_matmul_efficiency"): Prior(0.4, 0, "Transformers NeuronX's prompts of 256 to 2,048 tokens"),
     (MEASURED, "gemm_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "serve_matmul_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
