@@ -320,6 +320,24 @@ def test_a_server_of_bridged_pairs_is_told_how_to_say_so() -> None:
     assert "Check failed" not in command(*words, *told.split()[1:])
 
 
+@pytest.mark.parametrize(
+    ("chip", "settings", "shape"),
+    [
+        ("tpu-v5p", "n_chips=64", "slice_x=4 slice_y=4 slice_z=4"),  # six links of each
+        ("tpu-v5p", "n_chips=8", "slice_x=2 slice_y=2 slice_z=2"),  # three
+        ("tpu-v6e", "n_chips=128", "slice_x=8 slice_y=16"),  # three
+        ("tpu-v6e", "n_chips=16", ""),  # two, as of a ring
+        ("tpu-v5p", "n_chips=64 collective_axes=1", ""),
+        ("tpu-v5p", "n_chips=64 slice_x=64", ""),
+        ("h100-sxm", "n_chips=64", ""),
+    ],
+)
+def test_collectives_along_one_axis_are_told_of_the_others(chip: str, settings: str, shape: str) -> None:
+    """Where a slice of so many chips has more links than a ring, with the shape that has them."""
+    said = calc("collectives", "-H", chip, "--set", *settings.split())
+    assert (f"quicker, such as {shape}." in said) if shape else ("quicker, such as" not in said)
+
+
 def test_chips_that_prefill_are_a_slice_too() -> None:
     """Beside a slice of eight, twelve chips that prefill are none; within one of 4 by 5 of both, the whole is none."""
     words = ["inference", "-m", "llama3-8b", "-H", "tpu-v6e", "--set", "batch=16", "n_chips=8"]

@@ -12,7 +12,7 @@ from planner.catalog import Value
 from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas import thresholds
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, headline_template, leading
-from planner.formulas.slices import of_nodes, of_rings, of_the_slice
+from planner.formulas.slices import of_nodes, of_one_axis, of_rings, of_the_slice
 from planner.formulas.template import Template
 from planner.number_text import percent, shown, spoken
 from planner.terminal_table import counted
@@ -120,6 +120,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -
     yield from of_the_batch(value)
     yield from of_the_slice(value, kind)
     yield from of_rings(value, kind)
+    yield from of_one_axis(value, kind)
     yield from _of_the_switch(value)
     yield from of_nodes(value)
     yield from _of_the_target(value)

@@ -25,6 +25,7 @@ SLICED = "tpu"
 
 CARD = "12.5GB/s for a card of 100 Gbit/s"
 LANES = "32GB/s (PCIe 4.0 of 16 lanes)"
+RING_LINKS = 2  # of a chip, one each way
 PAIR = 2.0  # chips that a bridge links
 TIMES = ("step_time_lower_bound", "decode_step_time_bound", "all_gather_time_bound")
 """Rows of which a plan of several chips has one: what it takes at least, communication included."""
@@ -74,12 +75,38 @@ def of_rings(value: Known, kind: str) -> Iterator[str]:
         return
     each = chips / slices if isinstance(chips, float) and isinstance(slices, float) else 0.0
     if isinstance(axes, float) and isinstance(multiple, float) and 1 < each < multiple**axes:
-        doublings = [int((math.log2(each) + number) // axes) for number in range(int(axes))]
-        shape = (f"slice_{axis}={2**times}" for axis, times in zip("xyz", doublings, strict=False))
         yield (
             f"Axes of a slice are taken for rings, and in one of {each:,.0f} chips some are lines, of half the "
-            f"bandwidth: set its shape, such as {' '.join(shape)}."
+            f"bandwidth: set its shape, such as {_settings(_even_shape(each, axes))}."
         )
+
+
+def of_one_axis(value: Known, kind: str) -> Iterator[str]:
+    """A sentence if collectives are planned along one axis of a TPU's slice, which has more links than a ring's two."""
+    chips, slices, axes, multiple = (value(name) for name in (CHIPS, "n_slices", "torus_axes", "wrap_multiple"))
+    is_one = value("slice_x") == 0 and value("collective_axes") == 0
+    if kind != SLICED or not is_one or not isinstance(chips, float) or not isinstance(slices, float):
+        return
+    each = chips / slices
+    if isinstance(axes, float) and isinstance(multiple, float) and math.log2(each) % 1 == 0:
+        shape = _even_shape(each, axes)
+        wraps = [side % multiple == 0 for side in shape]
+        rings = wraps if not value("wrap_needs_all") else [all(wraps)] * len(shape)
+        if sum(1 + ring for side, ring in zip(shape, rings, strict=True) if side > 1) > RING_LINKS:
+            yield (
+                f"Collectives lie along one axis of {each:,.0f} chips, a ring: over all axes of a slice they are "
+                f"quicker, such as {_settings(shape)}."
+            )
+
+
+def _even_shape(chips: float, axes: float) -> list[int]:
+    """The chips along the axes of a slice of a power of two, as even as can be, the longest last."""
+    return [2 ** int((math.log2(chips) + number) // axes) for number in range(int(axes))]
+
+
+def _settings(shape: list[int]) -> str:
+    """A slice's shape as inputs: `slice_x=2 slice_y=4`."""
+    return " ".join(f"slice_{axis}={side}" for axis, side in zip("xyz", shape, strict=False))
 
 
 def of_nodes(value: Known) -> Iterator[str]:
