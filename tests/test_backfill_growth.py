@@ -88,31 +88,27 @@ def test_ranges_over_free_rows(built: bytes, tmp_path: Path) -> None:
     assert values_of(path, 4) == [58, n_cases + 2, 60, n_cases + heads + 2]
 
 
-def test_times_in_another_unit_are_asked_about(built: bytes, tmp_path: Path) -> None:
+def test_times_in_another_unit_are_asked_about(plan: Path) -> None:
     """12 us written as 12 lands, in a row that is there and in a new one, and a line asks for its unit; of 0.1 ms not.
 
     As in check, 100 times what is expected is far enough, and a time whose flags say why it is long isn't asked about.
     """
-    path = tmp_path / "plan.xlsx"
-    path.write_bytes(built)
-    old, new = keys(path)[0], more(path, 2)
-    done = backfill(path, measurement(old, 12.0), measurement(new[0], 12.0), measurement(new[1], 1e-4))
+    old, new = keys(plan)[0], more(plan, 2)
+    done = backfill(plan, measurement(old, 12.0), measurement(new[0], 12.0), measurement(new[1], 1e-4))
     assert "2 rows take 100 times what is expected or more, such as " in done.output
-    assert "in seconds, of one run?" not in backfill(path, measurement(old, 1e-4)).output
-    assert "in seconds, of one run?" in backfill(path, measurement(old, 1e-3)).output
-    assert "in seconds, of one run?" not in backfill(path, measurement(old, 1e-3, flags="dispatch_bound")).output
+    assert "in seconds, of one run?" not in backfill(plan, measurement(old, 1e-4)).output
+    assert "in seconds, of one run?" in backfill(plan, measurement(old, 1e-3)).output
+    assert "in seconds, of one run?" not in backfill(plan, measurement(old, 1e-3, flags="dispatch_bound")).output
 
 
-def test_new_rows_above_the_peak_are_flagged(built: bytes, tmp_path: Path) -> None:
+def test_new_rows_above_the_peak_are_flagged(plan: Path) -> None:
     """A time that no chip can reach, in a row that is there and in new ones: flagged, said once, and idempotent."""
-    path = tmp_path / "plan.xlsx"
-    path.write_bytes(built)
-    old, new = keys(path)[0], more(path, 3)
+    old, new = keys(plan)[0], more(plan, 3)
     measured = [measurement(old, 1e-12), measurement(new[0], 1e-12), measurement(new[1], 1.0),
                 measurement(new[2], 1e-12, flags="noisy")]  # fmt: skip
-    done = backfill(path, *measured)
+    done = backfill(plan, *measured)
     assert done.output.count("flagged above_peak") == 1
     assert "3 rows are faster than the chip's peak FLOP/s and bandwidth allow" in done.output
-    flags = [row.text("flags") for row in rows(path)]
+    flags = [row.text("flags") for row in rows(plan)]
     assert (flags[0], flags[-3:]) == ("above_peak", ["above_peak", "", "noisy; above_peak"])
-    assert "nothing to write" in backfill(path, *measured).output
+    assert "nothing to write" in backfill(plan, *measured).output

@@ -148,12 +148,10 @@ def test_filters_formats_and_validations_grow(built: bytes, tmp_path: Path) -> N
     assert len({etree.tostring(parse(xml), method="c14n") for xml in books}) == 1
 
 
-def test_own_ranges_that_end_at_the_last_case_are_named(built: bytes, tmp_path: Path) -> None:
+def test_own_ranges_that_end_at_the_last_case_are_named(plan: Path) -> None:
     """A person's formula, name and chart are as they were, and are said in one line; no other that reads cases."""
-    path = tmp_path / "plan.xlsx"
-    path.write_bytes(built)
-    last = rows(path)[-1].number
-    book = openpyxl.load_workbook(path)
+    last = rows(plan)[-1].number
+    book = openpyxl.load_workbook(plan)
     mine = book.create_sheet("Mine")
     ends = {"A1": (6, last), "A2": (6, last - 1), "A3": (6, last + 1), "A4": (last, last)}
     for cell, (top, bottom) in ends.items():
@@ -163,13 +161,13 @@ def test_own_ranges_that_end_at_the_last_case_are_named(built: bytes, tmp_path: 
     chart = BarChart()
     chart.add_data(Reference(book["Comparison"], min_col=2, min_row=6, max_row=last))
     mine.add_chart(chart, "C3")
-    book.save(path)
-    printed = backfill(path, measurement(more(path)[0])).output
+    book.save(plan)
+    printed = backfill(plan, measurement(more(plan)[0])).output
     assert [line for line in printed.splitlines() if "widen" in line] == [
         f"  Mine!A1, the name all_mine, a chart of 'Comparison'!$B$6:$B${last} end at row {last} of Comparison, "
         "the last case of before: widen their ranges"
     ]
-    assert "widen" not in backfill(path, measurement(more(path)[0])).output  # the row is there
+    assert "widen" not in backfill(plan, measurement(more(plan)[0])).output  # the row is there
 
 
 def test_more_rows_than_the_sheet_was_sized_for(built: bytes, tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from planner.measure.timing import Timing, summarize
 from tests.backfills import measurement, rows
 from tests.commands import refused, run, untouched
 from tests.mesh_runs import command, environment
-from tests.workbooks import write_comparison
 
 MESH = MeshSpec.parse("data=2,tensor=4")
 KINDS = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all", "permute")
@@ -167,13 +166,11 @@ def of_mesh(seconds: float = 1e-3, **columns: object) -> Measurement:
     return measurement(case_key("collective", inputs), seconds, **place | columns)
 
 
-def test_a_collective_gets_a_row_beside_its_prediction(tmp_path: Path) -> None:
+def test_a_collective_gets_a_row_beside_its_prediction(plan: Path) -> None:
     """Values where the sheet had no such row: predicted, measured as shown, bandwidths, axis; found again as it is."""
-    path = tmp_path / "plan.xlsx"
-    write_comparison(path)
-    landed = backfill(path, [of_mesh()])
+    landed = backfill(plan, [of_mesh()])
     assert len(landed.unplaced) == 1
-    row = rows(path)[-1]
+    row = rows(plan)[-1]
     typed = {name: value for name, value in row.inputs.items() if value is not None}
     expected = predict("collective", typed, "tpu-v5e").value("expected_time")
     assert row.number_in("predicted_time") == pytest.approx(expected)
@@ -182,27 +179,23 @@ def test_a_collective_gets_a_row_beside_its_prediction(tmp_path: Path) -> None:
     assert [row.text(name) for name in ("case_label", "mesh", "mesh_axis", "device_order")] == [
         "All-reduce 64 KiB over 4", "data=2,tensor=4", "tensor", "0 1 2 3 4 5 6 7",
     ]  # fmt: skip
-    with untouched(path):
-        assert backfill(path, [of_mesh()]).unchanged == 1
+    with untouched(plan):
+        assert backfill(plan, [of_mesh()]).unchanged == 1
 
 
-def test_another_order_of_devices_is_another_experiment(tmp_path: Path) -> None:
+def test_another_order_of_devices_is_another_experiment(plan: Path) -> None:
     """Two orders of one mesh have a row each, and keep it when they are measured again."""
-    path = tmp_path / "plan.xlsx"
-    write_comparison(path)
     other = of_mesh(seconds=2e-3, device_order="0 1 2 3 4 5 7 6")
-    backfill(path, [of_mesh(), other])
-    backfill(path, [replace(other, t_median=3e-3), replace(of_mesh(), t_median=4e-3)])
-    times = {row.text("device_order"): row.number_in("measured_time") for row in rows(path)[-2:]}
+    backfill(plan, [of_mesh(), other])
+    backfill(plan, [replace(other, t_median=3e-3), replace(of_mesh(), t_median=4e-3)])
+    times = {row.text("device_order"): row.number_in("measured_time") for row in rows(plan)[-2:]}
     assert times == {"0 1 2 3 4 5 6 7": 4e-3, "0 1 2 3 4 5 7 6": 3e-3}
 
 
-def test_a_chip_without_a_network_predicts_nothing_and_says_so(tmp_path: Path) -> None:
+def test_a_chip_without_a_network_predicts_nothing_and_says_so(plan: Path) -> None:
     """A CPU host has no links: the time lands, the prediction is blank and the note gives the reason."""
-    path = tmp_path / "plan.xlsx"
-    write_comparison(path)
-    backfill(path, [of_mesh(hardware_id="cpu-generic")])
-    row = rows(path)[-1]
+    backfill(plan, [of_mesh(hardware_id="cpu-generic")])
+    row = rows(plan)[-1]
     assert row.number_in("predicted_time") is None
     assert row.number_in("measured_time") == 1e-3
     assert "no prediction: cpu-generic has no network" in row.text("note")
@@ -227,11 +220,9 @@ def test_a_workbook_with_a_mesh_has_live_rows(tmp_path: Path) -> None:
     assert len(listed.output.splitlines()) == len(mesh_cases.cases_of(MESH, "quick", "accelerator"))
 
 
-def test_a_workbook_without_such_cases_says_how_they_come(tmp_path: Path) -> None:
+def test_a_workbook_without_such_cases_says_how_they_come(plan: Path) -> None:
     """--mesh on a Comparison without a collective or a sharded case is one line with the way to some."""
-    path = tmp_path / "plan.xlsx"
-    write_comparison(path)
-    done = refused("measure", path, "--list", "--mesh", "data=2")
+    done = refused("measure", plan, "--list", "--mesh", "data=2")
     assert "lists no collective and no sharded case; planner build --mesh" in done
 
 
@@ -249,7 +240,7 @@ def test_sharded_cases_compute_what_one_device_computes() -> None:
 
 
 @pytest.mark.slow
-def test_every_case_runs_on_eight_devices_and_fills_the_comparison(tmp_path: Path) -> None:
+def test_every_case_runs_on_eight_devices_and_fills_the_comparison(plan: Path, tmp_path: Path) -> None:
     """All collectives, matmuls and steps, in an order of devices that is recorded, and each has its row."""
     csv, order = tmp_path / "m.csv", "0,1,2,3,7,6,5,4"
     words = ["measure", "--suite", "quick", "--mesh", str(MESH), "--device-order", order, "--csv", str(csv)]
@@ -266,14 +257,12 @@ def test_every_case_runs_on_eight_devices_and_fills_the_comparison(tmp_path: Pat
     assert not [row.case_key for row in found if "collective_elided" in row.flags]
     reduced = next(row for row in found if label_of(row.template, _inputs(row)) == "All-reduce 64 KiB over 4")
     assert reduced.bus_bandwidth == pytest.approx(1.5 * 65536 / reduced.t_median)
-    path = tmp_path / "plan.xlsx"
-    write_comparison(path)
-    assert len(backfill(path, found).unplaced) == len(found)
-    assert sum(row.text("mesh") == str(MESH) for row in rows(path)) == len(found)
+    assert len(backfill(plan, found).unplaced) == len(found)
+    assert sum(row.text("mesh") == str(MESH) for row in rows(plan)) == len(found)
 
 
 @pytest.mark.slow
-def test_two_processes_measure_together(tmp_path: Path) -> None:
+def test_two_processes_measure_together(plan: Path, tmp_path: Path) -> None:
     """Over two processes of two devices every case runs, the first alone writes, and one row says two processes."""
     csv = tmp_path / "m.csv"
     words = ["measure", "--suite", "quick", "--mesh", "data=2,tensor=2", "--csv", str(csv)]
@@ -297,9 +286,7 @@ def test_two_processes_measure_together(tmp_path: Path) -> None:
     assert {name for row in found for name in KINDS if f"collective={name}" in row.case_key} == set(KINDS)
     assert "measured" in said[0][0]
     assert "measured" not in said[1][0]
-    path = tmp_path / "plan.xlsx"
-    write_comparison(path)
-    assert len(backfill(path, found).unplaced) == len(found)
+    assert len(backfill(plan, found).unplaced) == len(found)
 
 
 def _inputs(row: Measurement) -> dict[str, float | str | None]:
