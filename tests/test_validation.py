@@ -95,14 +95,14 @@ def test_serving_by_hand(planner: Planner, fitted: dict[str, float]) -> None:
         line(SERVED, "static_batch_time_expected"), line(SERVED, "time_per_output_token_expected", name="b"),
         line(SERVED, "output_tokens_per_second_expected", "900", "tokens/s", "c"), options=("--json",),
     ))  # fmt: skip
-    by_hand = [all_prompts + 255 * step, step + 15 * one / 255, 16 * 256 / (16 * one + 255 * step)]
+    by_hand = [all_prompts + 256 * step, step + 15 * one / 256, 16 * 256 / (16 * one + 256 * step)]
     assert [row["expected"] for row in found] == pytest.approx(by_hand, rel=1e-9)
 
 
 def test_the_error_of_a_rate_is_on_its_inverse(planner: Planner, fitted: dict[str, float]) -> None:
     """Tokens a second that are half of the expected took twice as long: an error of a half, a bias of a half."""
     step, one, _ = served_by_hand(fitted)
-    rate = 16 * 256 / (16 * one + 255 * step)
+    rate = 16 * 256 / (16 * one + 256 * step)
     result = planner(
         line(SERVED, "output_tokens_per_second_expected", repr(rate / 2), "tokens/s"), options=("--json",)
     )  # fmt: skip

@@ -79,6 +79,7 @@ _FIELDS = (
     _network("switch_reduces", "The switch of a node reduces (1 or 0)", kind="flag", only_on="topology=switch"),
     _network("wrap_multiple", "Multiple at which an axis wraps", kind="count", only_on="topology=torus"),
     _network("wrap_needs_all", "Wraps only if all axes do (1 or 0)", kind="flag", only_on="topology=torus"),
+    Field("stages_in_step", "Stages of a pipeline are one program (1 or 0)", kind="flag"),
     Field("least_slice", "Fewest chips of a slice of several", kind="count", unit="chip", positive=True),
     # The scale-out network and the host
     _network("dcn_bandwidth", "Scale-out egress of a chip, one-way", unit="byte/s/chip", aliases=("dcn_Bps_per_chip",)),
@@ -136,9 +137,18 @@ def _least_slice(torus_axes: float | None = None, kind: str | None = None) -> Va
     return 4.0 if kind == _TPU and torus_axes and torus_axes > 1 else 1.0
 
 
+def _stages_in_step(kind: str | None = None, topology: str | None = None) -> Value:
+    """1 on a TPU, whose pipelines JAX compiles into one program: all microbatches go forward, then all backward."""
+    return float(_is_tpu(kind, topology))
+
+
+def _is_tpu(kind: str | None, topology: str | None) -> bool:
+    return kind == _TPU or (not kind and topology == "torus")
+
+
 def _calibration(kind: str | None = None, topology: str | None = None) -> Value:
     """The calibration of its kind, the median for chips without published runs."""
-    return "tpu" if kind == _TPU or (not kind and topology == "torus") else "gpu"
+    return "tpu" if _is_tpu(kind, topology) else "gpu"
 
 
 # The value of a blank cell, computed from other columns of its row; None is N/A.
@@ -156,6 +166,7 @@ _RULES: dict[str, Callable[..., Value]] = {
     "peer_share": _peer_share,
     "switch_reduces": lambda topology: 0.0 if topology == "switch" else None,
     "wrap_multiple": _wrap_multiple,
+    "stages_in_step": _stages_in_step,
     "wrap_needs_all": lambda torus_axes: float(torus_axes == _CUBED),
     "least_slice": _least_slice,
     "dcn_bandwidth": lambda node_bandwidth, node_size: node_bandwidth / node_size,
