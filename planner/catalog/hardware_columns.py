@@ -33,7 +33,7 @@ _FIELDS = (
     _natural("id", "Identifier", kind="text", required=True),
     _text("name", "Name"),
     _text("vendor", "Vendor"),
-    _text("kind", "Kind"),
+    _text("kind", "Kind", blank="other"),
     _chip("year", "Year", kind="count"),
     _peak("peak_fp32", "Peak in fp32", aliases=("flops_fp32",)),
     _peak("peak_tf32", "Peak in tf32", aliases=("flops_tf32",)),
