@@ -7,42 +7,40 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.workbooks import CHIPS, MODELS, by_name, few_rows, of_scenarios
+from tests.workbooks import CHIPS, MODELS, by_name, few_rows, of_scenarios, scenario_lines
 
 PLANS = {
-    "context": "llama3-8b h100-sxm inference n_chips=1 context_len=32768 prompt_len=8192",
-    "prompt": "llama3-8b h100-sxm inference n_chips=1 context_len=8192 prompt_len=16384",
-    "heads": "llama3-8b h100-sxm training n_chips=6 mesh_tensor=6",
-    "apart": "llama3-70b h100-sxm inference n_chips=8 prefill_chips=1",
-    "halves": "llama3-8b h100-sxm inference n_chips=4 serve_data=8",
-    "tokens": "llama3-8b h100-sxm training n_chips=1 mesh_tensor=1 batch_tokens=4194304.5",
-    "experts": "llama3-8b h100-sxm inference n_chips=16 context_len=8192 prompt_len=8192 serve_expert=16",
-    "serve_heads": "qwen2.5-7b h100-sxm inference n_chips=6 context_len=8192 prompt_len=8192",
-    "typed": "llama3-70b h100-sxm inference n_chips=2 context_len=8192 prompt_len=8192 serve_data=2 serve_tensor=1",
-    "short": "llama3-8b h100-sxm inference n_chips=1 context_len=4096 prompt_len=8192",
-    "tensor": "llama3-8b h100-sxm training n_chips=96 mesh_expert=1 mesh_tensor=6",
-    "moe": "mixtral-8x7b h100-sxm training n_chips=80 mesh_expert=5 mesh_tensor=1",
-    "weights": "llama3-70b h100-sxm training n_chips=64 mesh_fsdp=64 mesh_data=1 zero_stage=2 n_microbatches=1 "
-    "batch_tokens=1048576",
-    "data": "llama3-8b h100-sxm training n_chips=8 mesh_fsdp=1 mesh_data=8 zero_stage=1 n_microbatches=1 "
-    "batch_tokens=1048576",
-    "copies": "deepseek-v3 h200-sxm inference n_chips=64 batch=512 serve_expert=64",
-    "few": "deepseek-v3 h200-sxm inference n_chips=64 batch=16 serve_expert=64",
+    "context": "llama3-8b h100-sxm workload=inference n_chips=1 context_len=32768 prompt_len=8192",
+    "prompt": "llama3-8b h100-sxm workload=inference n_chips=1 context_len=8192 prompt_len=16384",
+    "heads": "llama3-8b h100-sxm workload=training n_chips=6 mesh_tensor=6",
+    "apart": "llama3-70b h100-sxm workload=inference n_chips=8 prefill_chips=1",
+    "halves": "llama3-8b h100-sxm workload=inference n_chips=4 serve_data=8",
+    "tokens": "llama3-8b h100-sxm workload=training n_chips=1 mesh_tensor=1 batch_tokens=4194304.5",
+    "experts": "llama3-8b h100-sxm workload=inference n_chips=16 context_len=8192 prompt_len=8192 serve_expert=16",
+    "serve_heads": "qwen2.5-7b h100-sxm workload=inference n_chips=6 context_len=8192 prompt_len=8192",
+    "typed": "llama3-70b h100-sxm workload=inference n_chips=2 context_len=8192 prompt_len=8192 serve_data=2 "
+    "serve_tensor=1",
+    "short": "llama3-8b h100-sxm workload=inference n_chips=1 context_len=4096 prompt_len=8192",
+    "tensor": "llama3-8b h100-sxm workload=training n_chips=96 mesh_expert=1 mesh_tensor=6",
+    "moe": "mixtral-8x7b h100-sxm workload=training n_chips=80 mesh_expert=5 mesh_tensor=1",
+    "weights": "llama3-70b h100-sxm workload=training n_chips=64 mesh_fsdp=64 mesh_data=1 zero_stage=2 "
+    "n_microbatches=1 batch_tokens=1048576",
+    "data": "llama3-8b h100-sxm workload=training n_chips=8 mesh_fsdp=1 mesh_data=8 zero_stage=1 "
+    "n_microbatches=1 batch_tokens=1048576",
+    "copies": "deepseek-v3 h200-sxm workload=inference n_chips=64 batch=512 serve_expert=64",
+    "few": "deepseek-v3 h200-sxm workload=inference n_chips=64 batch=16 serve_expert=64",
 }
-"""By id: model, chip, workload and what is typed."""
+"""By id: model, chip and what is typed."""
 Said = Callable[..., list[str]]
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
     """What Dashboard says in a row, of each plan that is named."""
-    typed = {each: dict(word.split("=") for word in words.split()[3:]) for each, words in PLANS.items()}
-    names = list(dict.fromkeys(name for values in typed.values() for name in values))
-    lines = [",".join(["id,model,hardware,workload", *names])]
-    for each, values in typed.items():
-        lines.append(",".join([each, *PLANS[each].split()[:3], *(values.get(name, "") for name in names)]))
     few = few_rows((*MODELS, "qwen2.5-7b", "deepseek-v3"), (*CHIPS, "h200-sxm"))
-    grid = of_scenarios(tmp_path_factory.mktemp("plans"), "\n".join(lines), ["inference", "training"], few)
+    grid = of_scenarios(
+        tmp_path_factory.mktemp("plans"), "\n".join(scenario_lines(PLANS)), ["inference", "training"], few
+    )
     rows, columns = by_name(grid, "Dashboard"), dict(zip(PLANS, "FGHIJKLMNOPQRSTU", strict=True))
     return lambda row, *plans: [str(grid["Dashboard"][f"{columns[plan]}{rows[row]}"]) for plan in plans]
 
