@@ -150,11 +150,20 @@ def _token(known: Mapping[int, Token], numbers: list[int], number: int) -> Token
 
 
 def matched(old: Plan, new: Plan, sheet: Sheet, other: Sheet, scenarios: Mapping[str, str]) -> tuple[Matched, Matched]:
-    """The sheet in both workbooks, with common tokens; `scenarios` maps old scenario keys to new ones."""
+    """The sheet in both workbooks, with common tokens; `scenarios` maps old scenario keys to new ones.
+
+    A table whose row of titles one of them has lost is compared by content.
+    """
     one, two = Matched(sheet), Matched(other)
-    fewest = min(filter(None, (_tables(old, sheet), _tables(new, other))), key=len, default={})
-    _name(one, old, {key: key for key in old.by_key}, fewest)
-    _name(two, new, {there: here for here, there in scenarios.items()}, fewest)
+    tables, others = _tables(old, sheet), _tables(new, other)
+    if tables.keys() - others.keys() and others.keys() - tables.keys():
+        tables, others = _titled_alike(tables, others)
+    kinds = _kinds(old, sheet) & _kinds(new, other)
+    fewest = min(filter(None, (tables, others)), key=len, default={})
+    _name(one, old, {key: key for key in old.by_key}, kinds, tables, fewest)
+    _name(two, new, {there: here for here, there in scenarios.items()}, kinds, others, fewest)
+    if not (one.rows and two.rows):
+        one, two = Matched(sheet), Matched(other)
     _align(one, two, by_row=True)
     _align(one, two, by_row=False)
     return one, two
@@ -163,7 +172,8 @@ def matched(old: Plan, new: Plan, sheet: Sheet, other: Sheet, scenarios: Mapping
 def alone(plan: Plan, sheet: Sheet) -> Matched:
     """A sheet without a counterpart, with tokens of its own."""
     found = Matched(sheet)
-    _name(found, plan, {key: key for key in plan.by_key}, _tables(plan, sheet))
+    tables = _tables(plan, sheet)
+    _name(found, plan, {key: key for key in plan.by_key}, _kinds(plan, sheet), tables, tables)
     for number in found.filled_rows:
         found.rows.setdefault(number, ("own", number))
     for number in found.filled_columns:
@@ -171,27 +181,49 @@ def alone(plan: Plan, sheet: Sheet) -> Matched:
     return found
 
 
-def _tables(plan: Plan, sheet: Sheet) -> dict[str, CaseTable]:
+Cases = Mapping[str, CaseTable]
+"""The tables of cases, and of runs, on a sheet, each by the title of its first column."""
+
+
+def _tables(plan: Plan, sheet: Sheet) -> Cases:
     """The tables of cases, and of runs, on a sheet, each by the title of its first column."""
     tables = [table for table in plan.book.cases if table.sheet is sheet]
     keys = unique(dict(enumerate(table.columns[min(table.columns)] for table in tables)))
     return {keys[number]: table for number, table in enumerate(tables)}
 
 
-def _name(found: Matched, plan: Plan, keys: Mapping[str, str], fewest: Collection[str]) -> None:
+def _titled_alike(tables: Cases, others: Cases) -> tuple[Cases, Cases]:
+    """The tables of cases that have equal titles in both workbooks, each under its key in the old one."""
+    by_titles = {tuple(each.columns.values()): each for each in others.values()}
+    titles = {key: tuple(each.columns.values()) for key, each in tables.items()}
+    both = [key for key in tables if titles[key] in by_titles]
+    return {key: tables[key] for key in both}, {key: by_titles[titles[key]] for key in both}
+
+
+def _kinds(plan: Plan, sheet: Sheet) -> set[str]:
+    """The kinds of the tables of lines and of the database on a sheet."""
+    book = plan.book
+    lines = {table.kind for table in (book.inputs, *book.lines) if table.sheet is sheet}
+    return lines | {kind for kind, database in book.databases.items() if database.sheet is sheet}
+
+
+def _name(
+    found: Matched, plan: Plan, keys: Mapping[str, str], kinds: Collection[str], tables: Cases, fewest: Collection[str]
+) -> None:
     """Give rows and columns of planner's tables their tokens; `keys` maps a scenario's key to its old one.
 
-    `fewest` are the tables of cases on the sheet in the workbook that has fewer of them, if any. If there is only one,
-    its columns are the sheet's in both workbooks, even if another table, such as that of runs, was added or removed.
+    `kinds` are those of the tables of lines and of the database that count, `tables` the tables of cases. `fewest` are
+    the tables of cases on the sheet in the workbook that has fewer of them, if any. If there is only one, its columns
+    are the sheet's in both workbooks, even if another table, such as that of runs, was added or removed.
     """
     book, sheet = plan.book, found.sheet
     for table in (book.inputs, *book.lines):
-        if table.sheet is sheet:
+        if table.sheet is sheet and table.kind in kinds:
             _name_lines(found, plan, table, keys)
     for kind, database in book.databases.items():
-        if database.sheet is sheet:
+        if database.sheet is sheet and kind in kinds:
             _name_records(found, kind, database)
-    for key, cases in _tables(plan, sheet).items():
+    for key, cases in tables.items():
         _name_cases(found, plan, cases, key, is_alone=[key] == list(fewest))
 
 

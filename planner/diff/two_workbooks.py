@@ -172,7 +172,9 @@ class _Comparison:
 
     def _is_planners_row(self, line: Structure) -> bool:
         before, after = self._planners
-        return line.what == "row" and (before if line.how == "removed" else after).has_row(line.sheet, int(line.at))
+        if line.what != "row" or before.is_of_one_writing(after):
+            return False
+        return (before if line.how == "removed" else after).has_row(line.sheet, int(line.at))
 
     def _is_by_planner(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> bool:
         """Whether planner wrote what a cell holds in the new workbook, and in the old one unless nothing was there."""
