@@ -1,4 +1,4 @@
-"""`planner diff` where the title of a sheet or the titles of a table were emptied, reworded or deleted: no row moved."""
+"""`planner diff` where the title of a sheet or a table's titles were emptied, reworded or deleted: no row moved."""
 
 from __future__ import annotations
 

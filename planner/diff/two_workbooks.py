@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from planner import catalog
-from planner.align.matching import Matched, Token, matched
+from planner.align.matched import Matched, Token
+from planner.align.matching import matched
 from planner.align.meaning import Comparer, Meanings, Placed
 from planner.align.pairs import Pairs, pairs
 from planner.book.plan import Plan
