@@ -214,3 +214,15 @@ def test_what_a_list_lacks_is_told_what_it_has(tmp_path: Path, typed: str, said:
     write_small(path, ["llama3-8b"], ["h100-sxm"], ["training_layout"])
     retype(path, remat=typed)
     assert said in " ".join(run("check", path).output.split())
+
+
+def test_an_id_that_is_a_number_is_told(tmp_path: Path) -> None:
+    """2024 typed as a scenario's id is a number, and the text 2024 on other sheets another thing: it is told."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["h100-sxm"], ["training_layout"])
+    retype(path, scenario_id=2024.0)
+    said = " ".join(run("check", path).output.split())
+    assert (
+        "Inputs!F4: the id 2024 is a number, and a text on other sheets: no lookup finds it; type a text, such as s2024"
+        in said
+    )

@@ -9,6 +9,7 @@ import pytest
 
 from planner.check.run import check
 from planner.diff.two_workbooks import compare, read_both
+from planner.errors import UserError
 from planner.update.update import update_file
 from planner.xlsx.moved_parts import delete_rows
 from planner.xlsx.opc import Package
@@ -68,6 +69,18 @@ def test_a_sheet_whose_title_was_deleted_is_planners(tmp_path: Path) -> None:
     assert not any((done.typed, done.new_sheets, done.own_rows))
     assert list(Package.read(path).sheets()) == sheets
     assert [sheet_of(path, sheet)["A1"].value for sheet in ("Roofline", "Operations")] == ["Roofline", "Operations"]
+
+
+def test_a_comparison_without_machine_names_is_told(tmp_path: Path) -> None:
+    """Nothing can be written into it, nor be known of it: check says so, and an update would drop what reads it."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    deleted(path, path, {"Comparison": 5})
+    before, told = path.read_bytes(), "the sheet Comparison has no row of machine names any more"
+    assert told in [each.what for each in check(Package.read(path)).found if each.rule == 1]
+    with pytest.raises(UserError, match=told):
+        update_file(path, [], few_rows(("llama3-8b", "gemma-7b"), CHIPS[:3]))
+    assert path.read_bytes() == before
 
 
 def deleted(path: Path, new: Path, rows: dict[str, int]) -> None:

@@ -138,7 +138,8 @@ def _bomb() -> bytes:
         (zipped({**GOOD, "xl/x.xml": "<!DOCTYPE a><a/>".encode("utf-16")}), "document type"),
         (_twice(), "twice"),
         (_bomb(), "zip bomb"),
-        (zipped(GOOD)[:-100], "not an .xlsx"),
+        (zipped(GOOD)[:-100], "its end is missing; copy or download it again"),
+        (zipped({"Index/Document.iwa": b"a"}), "an Apple Numbers document; export it to Excel"),
         (zipped(GOOD).replace(b"PK\3\4", b"PK\3\5"), "damaged"),
     ],
 )

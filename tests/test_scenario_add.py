@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -104,6 +105,17 @@ def test_a_text_in_the_place_of_a_number_is_named(plan: Path) -> None:
     assert f"{plan}: {cell} (batch): the text 'sixteen' is no number; type a number" in refused("scenario", "add", plan)
     assert plan.read_bytes() == before
     assert add(plan, "mine", "--set", "batch=8").exit_code == 0
+
+
+def test_a_column_pasted_as_values_is_refused(plan: Path) -> None:
+    """A new column like one whose formulas are gone would show the old one's numbers: it says which it is."""
+    package = Package.read(plan)
+    sheet = Book(package).calculations[0].sheet.name
+    part = package.sheets()[sheet]
+    package.replace(part, re.sub(rb"<f[ >].*?</f>|<f [^>]*/>", b"", package.parts[part]))
+    package.write(plan)
+    said = refused("scenario", "add", plan, "another")
+    assert re.search(f"sheet {sheet}: column [A-Z]+ shows .* as a value, not by a formula; undo what pasted", said)
 
 
 def test_a_workbook_without_a_sheet_that_its_checks_read_is_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from openpyxl.comments import Comment
 
 from planner.errors import UserError
 from planner.update.update import update_file
+from planner.workbook.added_sheet import put as put_sheet
 from planner.xlsx.comments import notes
 from planner.xlsx.opc import Package
 from tests.commands import untouched
@@ -144,6 +145,8 @@ def test_a_strict_file_is_refused(tmp_path: Path) -> None:
     package.write(path)
     with untouched(path), pytest.raises(UserError, match="Strict Open XML"):
         update_file(path, [], MORE)
+    with pytest.raises(UserError, match="Strict Open XML"):
+        put_sheet(package, "Found", "A sheet of its own.", lambda _: None)
 
 
 def test_a_conditional_format_that_a_program_split_is_planners(tmp_path: Path) -> None:

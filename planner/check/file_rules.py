@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
+from planner.compare.comparison_sheet import NO_NAMES, SHEET, UNDO_NAMES, found_in
 from planner.terminal_table import counted
 from planner.xlsx.address import Area, address
 from planner.xlsx.opc import Package
@@ -66,6 +67,9 @@ def order(book: Book) -> Iterator[Fault]:
     for name, sheet in designed.items():
         if name != sheet.name:
             yield Fault(sheet.name, "", f"the sheet {name} is called {sheet.name} now", "nothing needs doing", "note")
+    comparison = designed.get(SHEET)
+    if comparison is not None and found_in(book.package, book.parsed) is None:
+        yield Fault(comparison.name, "", NO_NAMES.format(comparison.name), UNDO_NAMES)
     present = sorted(designed.values(), key=lambda sheet: sheet.position)
     wanted = list(designed.values())
     if present != wanted:

@@ -102,6 +102,18 @@ def validations(book: Book) -> Iterator[Fault]:
         if sheet is book.inputs.sheet:
             yield from _beyond_limits(book, reported)
     yield from _texts_of_cases(book)
+    yield from _numbers_for_ids(book)
+
+
+def _numbers_for_ids(book: Book) -> Iterator[Fault]:
+    """Ids of scenarios that are numbers: other sheets have them as texts, which equal no number."""
+    table, line = book.inputs, book.inputs.by_name.get(HEADER[0])
+    for column in table.columns if line else ():
+        if line and is_number(value := table.sheet.value(line.row, column)):
+            said = f"the id {exact_text(value)} is a number, and a text on other sheets: no lookup finds it"
+            remedy = f"type a text, such as s{exact_text(value)}"
+            cell = address(line.row, column)
+            yield Fault(table.sheet.name, cell, said, remedy, kind="out_of_range", after=value)
 
 
 def _texts_of_cases(book: Book) -> Iterator[Fault]:

@@ -27,6 +27,8 @@ from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.xmltree import every
 
 SHEET, KEY, TIME, RESULTS = "Comparison", "case_key", "measured_time", "measured"
+NO_NAMES = "the sheet {} has no row of machine names any more"
+UNDO_NAMES = "undo what deleted them, or type them again, as a fresh build has them"
 MARKER = "comparison_keys"  # a defined name over the keys: it follows the column when an analyst moves or renames
 MARKERS = "comparison_"  # prefix of the defined names over the other columns, before their machine names
 IDENTITY = {

@@ -99,9 +99,14 @@ def own_column(book: Book, table: LineTable, source: int) -> int:
     """The column of a table that shows the scenario in column `source` of Inputs. Raises UserError if there is none."""
     found = next((column for column in table.columns if inputs_column(book.inputs, table, column) == source), None)
     if found is None:
-        what = f"no column shows the scenario {book.said(ID, source) or column_letters(source)}"
+        said, sheet = book.said(ID, source), table.sheet
+        what = f"no column shows the scenario {said or column_letters(source)}"
         remedy = "copy a scenario's column on every sheet, or delete it on Inputs"
-        raise UserError(what, place=Place(book.package.name, sheet=table.sheet.name), remedy=remedy)
+        typed = (column for column in table.columns if said and sheet.text(table.head.row + 1, column) == said)
+        if column := next(typed, None):
+            what = f"column {column_letters(column)} shows {said} as a value, not by a formula"
+            remedy = "undo what pasted values over the formulas"
+        raise UserError(what, place=Place(book.package.name, sheet=sheet.name), remedy=remedy)
     return found
 
 

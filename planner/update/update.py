@@ -30,6 +30,7 @@ from planner.book.verdict_rows import are_closed, open_rows
 from planner.book.workbook import Book
 from planner.book.wrong_links import wrong_links
 from planner.catalog.databases import Databases
+from planner.compare.comparison_sheet import NO_NAMES, SHEET, UNDO_NAMES, found_in
 from planner.dates import cell_number, made_now
 from planner.errors import Place, UserError
 from planner.formulas.sweeps import swept_templates
@@ -55,10 +56,15 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.styles import take_all
-from planner.xlsx.workbook_part import counts_from_1904, drop_calculation_chain, name_new_columns, take_names
+from planner.xlsx.workbook_part import (
+    counts_from_1904,
+    drop_calculation_chain,
+    name_new_columns,
+    refuse_strict,
+    take_names,
+)
 from planner.xlsx.xmltree import every
 
-STRICT = b"http://purl.oclc.org/ooxml/"  # the namespaces of a file of this kind
 _NO_MEMORY = "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
 _GIVE_AGAIN = (
     "which you didn't give now: your rows stay, but where a shipped one has the same id, that one counts; planner "
@@ -227,11 +233,7 @@ def _date_cover(merge: ThreeWay) -> None:
 def _refuse_unfit(book: Book, memory: Memory | None) -> None:
     """Raise UserError for a workbook that can't be updated: Strict Open XML, worked problems, a missing sheet."""
     place = Place(book.package.name)
-    if STRICT in book.package.parts[book.package.workbook_part()]:
-        remedy = "save it as an Excel Workbook (.xlsx), not as a Strict Open XML one, and update that"
-        raise UserError(
-            "it is a Strict Open XML file, into which planner can't write sheets", place=place, remedy=remedy
-        )
+    refuse_strict(book.package)
     if isinstance(book, ProblemBook):
         remedy = "planner build --template book -o book.xlsx builds it again"
         raise UserError("the workbook of worked problems has no scenarios", place=place, remedy=remedy)
@@ -246,6 +248,9 @@ def _refuse_unfit(book: Book, memory: Memory | None) -> None:
         titles = ", ".join([*TITLES, *(title for title, titled in KINDS.items() if titled == kind)])
         what = f"the sheet {untitled} has no row of titles any more"
         raise UserError(what, place=place, remedy=f"undo what deleted them, or type them again: {titles}")
+    comparison = book.designed.get(SHEET)
+    if comparison is not None and found_in(book.package, book.parsed) is None:
+        raise UserError(NO_NAMES.format(comparison.name), place=place, remedy=UNDO_NAMES)
     if missing:
         remedy = "planner export-inputs keeps what is typed; build anew with it"
         raise UserError(f"the sheet {next(iter(missing))} is missing", place=place, remedy=remedy)

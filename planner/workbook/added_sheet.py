@@ -26,7 +26,7 @@ from planner.xlsx.relationships import copy_part, drop_linked, link
 from planner.xlsx.sheet_rules import without_drawing
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.styles import Look, Stylesheet, looks_of, take_all
-from planner.xlsx.workbook_part import add_sheet, drop_names, parse_sheets, take_names
+from planner.xlsx.workbook_part import add_sheet, drop_names, parse_sheets, refuse_strict, take_names
 from planner.xlsx.xmltree import every
 
 MARK_ROW = 3
@@ -49,8 +49,10 @@ def put(
     `purpose` is the line below its title. `write` fills the page from `FIRST_ROW` on: cells, links, charts, widths,
     frozen panes. Its formulas are computed with the whole workbook. An earlier sheet of the same kind is replaced where
     it is, if the user didn't type or draw on it (or only what `may_replace` allows); otherwise the new one goes to the
-    end, with a number appended to its name if needed. Raises UserError as reading a package's sheets does.
+    end, with a number appended to its name if needed. Raises UserError as reading a package's sheets does, and for a
+    Strict Open XML file.
     """
+    refuse_strict(package)
     sheets = {name: Sheet(name, at, xml) for at, (name, xml) in enumerate(parse_sheets(package).items())}
     same = (each for each in added(sheets.values()) if each.kind == kind and may_replace(each))
     old = next((each.sheet.name for each in same if _is_alone(package, each)), None)

@@ -297,6 +297,8 @@ def _in_utf_8(data: bytes, part: str) -> bytes:
 
 def _not_a_zip(beginning: bytes) -> tuple[str, str]:
     """What a file that is no zip is, judged by its beginning, and a remedy, as far as known."""
+    if beginning.startswith(b"PK\3\4"):
+        return "its end is missing", "copy or download it again"
     text = beginning.decode("utf-16" if beginning.startswith(_UTF_16[:2]) else "utf-8", errors="ignore")
     if re.match(r"\s*(?:<\?xml\b[^>]*>|<!--.*?-->|\s)*<(?:!doctype\s+html|html|head|body|table)\b", text, re.I | re.S):
         return "it is an HTML page, whatever its name ends in", _SAVE_ANEW
@@ -334,6 +336,8 @@ def refuse_content(parts: Mapping[str, bytes], name: str) -> None:
         raise refusal(name, "it is an OpenDocument file", "save it as .xlsx")
     for part, data in parts.items():
         lower = part.lower()
+        if lower.endswith(".iwa"):
+            raise refusal(name, "it is an Apple Numbers document", "export it to Excel: File > Export To")
         if lower.endswith("workbook.bin"):
             raise refusal(name, "it is an .xlsb workbook", "save it as .xlsx or .xlsm")
         if lower.startswith("_xmlsignatures/"):

@@ -19,6 +19,16 @@ from planner.xlsx.xmltree import Element, child, child_in_order, every, like, li
 
 _WORKSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
 
+_STRICT = b"http://purl.oclc.org/ooxml/"  # the namespaces of a Strict Open XML file
+
+
+def refuse_strict(package: Package) -> None:
+    """Raise UserError for a Strict Open XML file, whose parts have other namespaces than those that planner writes."""
+    if _STRICT in package.parts[package.workbook_part()]:
+        what = "it is a Strict Open XML file, into which planner can't write sheets"
+        remedy = "save it as an Excel Workbook (.xlsx), not as a Strict Open XML one"
+        raise UserError(what, place=Place(package.name), remedy=remedy)
+
 
 def parse_sheets(package: Package) -> dict[str, SheetXml]:
     """Every worksheet's cells. Raises UserError, naming the sheet, for malformed XML."""
