@@ -67,7 +67,8 @@ def test_deepseek_layout():
     (line,) = (line for line in LINES if line["line"] == "64 expert ways, 16 stages, 2 copies")
     plan = results(line | {"settings": f"{line['settings']};n_microbatches=60"}, BOOK)
     assert [plan.value(name) for name in ("check_mesh", "check_experts", "check_batch", "check_stages")] == [1, 1, 1, 1]
-    assert plan.value("stage_imbalance") == pytest.approx(4 / (61 / 16), rel=1e-12)
+    assert plan.value("longest_stage_layers") == 4
+    assert plan.value("stage_imbalance") == pytest.approx(4 / ((61 + plan.number("head_layers")) / 16), rel=1e-12)
     assert plan.value("expert_groups") == 8
 
 

@@ -61,6 +61,16 @@ def of_scenarios(folder: Path, scenarios: str, templates: Sequence[str], databas
     return cached(write_scenarios(folder / "plan.xlsx", [scenarios], templates, databases))
 
 
+def scenario_lines(plans: Mapping[str, str]) -> list[str]:
+    """The lines of a CSV of scenarios by id, each of a model, a chip and what is typed: `gpt2 h100-sxm n_chips=8`."""
+    typed = {each: dict(word.split("=") for word in words.split()[2:]) for each, words in plans.items()}
+    names = list(dict.fromkeys(name for values in typed.values() for name in values))
+    lines = [",".join(["id,model,hardware", *names])]
+    for each, values in typed.items():
+        lines.append(",".join([each, *plans[each].split()[:2], *(values.get(name, "") for name in names)]))
+    return lines
+
+
 def write_scenarios(
     path: Path, lines: Iterable[str], templates: Sequence[str] = (), databases: Databases | None = None
 ) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
 
-from planner.align.matching import BEYOND, Matched, Token
+from planner.align.matched import BEYOND, Matched, Token
 from planner.xlsx.address import Area
 from planner.xlsx.pattern import Pattern, RelativeReference, renamed
 

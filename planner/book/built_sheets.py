@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 from planner.book.sheet import Sheet
 from planner.book.tables import case_tables, database, line_table
 
 CASE_KEY = "case_key"  # the first machine name of Comparison
+TELLING = "Place on the chart", "What changed"  # titles in a table of Roofline and in that of Log
 
 
 class BuiltSheets:
@@ -18,8 +19,9 @@ class BuiltSheets:
     def __init__(self, sheets: Mapping[str, Sheet]) -> None:
         self._sheets = sheets
 
-    def built_as(self, names: Iterable[str]) -> dict[str, Sheet]:
-        """The sheets built under these names, by name: the title in their corner survives a renamed tab.
+    def built_as(self, names: Collection[str]) -> dict[str, Sheet]:
+        """The sheets built under these names, by name and in their order: the title in their corner survives a renamed
+        tab.
 
         A title that is a formula belongs to a sheet of the user's that shows content of planner's. A title may be below
         a text that the user put above it: on the sheet with the built name, else on the only one that others read.
@@ -36,7 +38,8 @@ class BuiltSheets:
             read = called or [sheet for sheet in below if self._readers[sheet.name]]
             found |= {name: read[0]} if len(read) == 1 else {}
         untitled = (self._sheets[name] for name in names if name not in found and name in self._sheets)
-        return found | {sheet.name: sheet for sheet in untitled if _has_lost_its_title(sheet)}
+        found |= {sheet.name: sheet for sheet in untitled if _has_lost_its_title(sheet)}
+        return {name: found[name] for name in names if name in found}
 
     def original(self, name: str, sheets: Sequence[Sheet]) -> Sheet:
         """The original among a sheet and its copies: the one that most other sheets read.
@@ -62,4 +65,5 @@ class BuiltSheets:
 def _has_lost_its_title(sheet: Sheet) -> bool:
     """Whether a sheet with a built name has a table that only planner's have: its title was deleted or reworded."""
     cases = (title for table in case_tables(sheet) for title in table.columns.values())
-    return database(sheet) is not None or line_table(sheet) is not None or CASE_KEY in cases
+    is_told = CASE_KEY in cases or any(map(sheet.has_title, TELLING))
+    return is_told or database(sheet) is not None or line_table(sheet) is not None

@@ -22,6 +22,7 @@ TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describ
 DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
 PARTS = "Of the expected step"  # the title of the parts that the expected step is made of
 VERDICTS = "Scenario"  # the first title of Cover's verdicts, a row for each scenario
+FAILED = "Failed checks"  # beside the title of every sheet but Cover
 TOP = 2  # rows of a sheet's title and purpose, which the user may reword
 HEADINGS = ("above ", "top ", "label ", "titles", "case ")  # prefixes of the keys of rows that are no quantities
 
@@ -96,12 +97,14 @@ def plain_keys(rows: Typed, kind: str) -> dict[int, str]:
     """The keys of a sheet with several tables: the text in column A, prefixed by the titles of its table.
 
     A row without such a text is numbered from its titles, as are those of Cover's verdicts. Rows above the sheet's own
-    title are the user's.
+    title are the user's. Where the row of the title is gone, that of the purpose is the first.
     """
     keys: dict[int, str] = {}
     section, titles, verdicts = "", 0, 0
     title = COVER_TITLE if kind == COVER else kind.capitalize()
-    first = next((row for row in sorted(rows) if row <= SEARCHED and rows[row].get(1) == title), 1)
+    is_gone = kind != COVER and bool(rows.get(1, {}).get(1)) and FAILED not in rows[1].values()
+    without = 0 if is_gone else 1
+    first = next((row for row in sorted(rows) if row <= SEARCHED and rows[row].get(1) == title), without)
     for row in sorted(rows):
         text = rows[row].get(1) or ""
         if row < first:

@@ -87,8 +87,10 @@ class Book:
 
     @cached_property
     def cases(self) -> list[CaseTable]:
-        """Every table of cases."""
-        return [table for sheet in self.case_sheets.values() for table in case_tables(sheet)]
+        """Every table of cases. The titles of line items head none, also where no blank row is left below them."""
+        heads = {(table.sheet.name, table.head.row) for table in self.lines}
+        found = (table for sheet in self.case_sheets.values() for table in case_tables(sheet))
+        return [table for table in found if (table.sheet.name, table.header_row) not in heads]
 
     @cached_property
     def designed(self) -> Mapping[str, Sheet]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from planner.align.matching import Matched
+from planner.align.matched import Matched
 from planner.diff.differences import InputChange
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import is_number

@@ -20,14 +20,18 @@ class PlannerCells:
 
     def __init__(self, book: Book) -> None:
         self._book = book
-        memory = remembered(book.designed.get("Cover"))
-        built = {each.name: each for each in memory.sheets.values()} if memory else {}
+        self._memory = remembered(book.designed.get("Cover"))
+        built = {each.name: each for each in self._memory.sheets.values()} if self._memory else {}
         self._sheets: dict[str, BuiltSheet] = {
             sheet.name: built[name] for name, sheet in book.designed.items() if name in built
         }
         self._of_templates = {
             (table.sheet.name, line.row) for table in book.calculations for line in table.lines if line.name
         }
+
+    def is_of_one_writing(self, other: PlannerCells) -> bool:
+        """Whether planner wrote both workbooks alike: what differs between them, a person did."""
+        return self._memory == other._memory
 
     def has_row(self, sheet: str, row: int) -> bool:
         """Whether a row of a sheet that shows what a plan comes to is as planner wrote it there: its texts stand in it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.align.matching import Matched
+from planner.align.matched import Matched
 from planner.align.meaning import Comparer, Placed
 from planner.number_text import cut
 from planner.xlsx.address import Area, column_letters

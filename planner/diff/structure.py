@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
 
-from planner.align.matching import Matched, Token, Within
+from planner.align.matched import Matched, Token, Within
 from planner.diff.differences import Structure
 from planner.terminal_table import counted
 from planner.xlsx.address import Position, column_letters

@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from planner import catalog
-from planner.align.matching import Matched, Token, matched
+from planner.align.matched import Matched, Token
+from planner.align.matching import matched
 from planner.align.meaning import Comparer, Meanings, Placed
 from planner.align.pairs import Pairs, pairs
 from planner.book.plan import Plan
@@ -172,7 +173,9 @@ class _Comparison:
 
     def _is_planners_row(self, line: Structure) -> bool:
         before, after = self._planners
-        return line.what == "row" and (before if line.how == "removed" else after).has_row(line.sheet, int(line.at))
+        if line.what != "row" or before.is_of_one_writing(after):
+            return False
+        return (before if line.how == "removed" else after).has_row(line.sheet, int(line.at))
 
     def _is_by_planner(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> bool:
         """Whether planner wrote what a cell holds in the new workbook, and in the old one unless nothing was there."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
 
-from planner.align.matching import Matched, alone
+from planner.align.matched import Matched
+from planner.align.matching import alone
 from planner.book.plan import Plan
 from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import address, coordinates

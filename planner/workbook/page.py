@@ -13,6 +13,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
+from planner.book.rowkeys import FAILED
 from planner.dates import cell_number
 from planner.formulas.template import Row
 from planner.workbook import layout
@@ -300,7 +301,7 @@ class Page:
         if master:
             said, counted = (0, self.master_at) if self.master_at else self._open_columns()
             if said:
-                self.put(1, said, "Failed checks", "plan_text")
+                self.put(1, said, FAILED, "plan_text")
             self.put(1, counted, Live(master), "plan_check", "0" if said else FAILED_CHECKS)
             self.colour(address(1, counted), f"{address(1, counted)}>0", ink=RED, fill=PALE_RED, bold=True)
         sheet.page_setup.orientation = "landscape"
