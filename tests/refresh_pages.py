@@ -48,7 +48,7 @@ def _console(body: str, folder: Path) -> str:
     for command in commands:
         line, _, shown = command.partition("\n")
         printed = pages.run(line, folder)
-        said.append(f"$ {line}\n{shown if pages.matches(printed, shown) else _anew(printed, shown)}")
+        said.append(f"$ {line}\n{shown if pages.matches(printed, shown) else anew(printed, shown)}")
     return "".join(said)
 
 
@@ -65,11 +65,11 @@ def _prompt(body: str, session: dict[str, Any], folder: Path) -> str:
         Told(optionflags=doctest.ELLIPSIS).run(test, out=lambda _: None, clear_globs=False)
     session.update(test.globs)
     for want, got in found:
-        body = body.replace(want, _anew(got, want), 1)
+        body = body.replace(want, anew(got, want), 1)
     return body
 
 
-def _anew(printed: str, shown: str) -> str:
+def anew(printed: str, shown: str) -> str:
     """The output with the lines left out that the page leaves out."""
     lines, at, said = printed.strip("\n").split("\n"), 0, list[str]()
     chunks = re.split(r"^\s*\.\.\.\n", shown.strip("\n") + "\n", flags=re.MULTILINE)
@@ -79,9 +79,11 @@ def _anew(printed: str, shown: str) -> str:
             said.append("...")
         if not wanted:
             continue
-        places = [place for each in (wanted[0], wanted[-1]) if (place := _place(each, lines, at)) is not None]
-        first = 0 if number == 0 else places[0] if places else at
-        last = len(lines) - 1 if number == len(chunks) - 1 else max(places, default=first + len(wanted) - 1)
+        begin, end = (_place(each, lines, at) for each in (wanted[0], wanted[-1]))
+        first = 0 if number == 0 else begin if begin is not None else end if end is not None else at
+        if end is None:  # gone, such as the line of a run that was among the nearest: as many lines as before
+            end = min(first + len(wanted), len(lines)) - 1
+        last = len(lines) - 1 if number == len(chunks) - 1 else max(first, end)
         said += lines[first : last + 1]
         at = last + 1
     return "\n".join(said) + "\n"

@@ -20,6 +20,7 @@ from planner.workbook.cover import COLOURS
 from planner.workbook.scenarios import plan_of
 from tests import notebooks
 from tests.pages import DOCS, ROOT, blocks, environment, follow
+from tests.refresh_pages import anew
 from tests.short_data import of_few_rows
 from tests.workbooks import write_plan
 
@@ -240,6 +241,13 @@ def test_git_speaks_of_inputs(tmp_path: Path) -> None:
     write_plan(tmp_path / "plan.xlsx", ["llama3-8b"], ["tpu-v5e"], batch=64)
     changed = [line for line in run("diff").splitlines() if re.match(r"[+-] ", line)]
     assert [line.split(": ")[1] for line in changed] == ["1", "64"]
+
+
+def test_a_refreshed_page_shows_as_many_lines_where_the_last_is_gone() -> None:
+    """The last run that a page showed isn't among those of today's output: another stands in its place."""
+    shown = "Step  9 s\nRuns like yours\ntitan  8\nmosaic  7\n...\n"
+    printed = "Step  8 s\nRuns like yours\ntitan  9\nkempner  7\nmegascale  7\n\nEnd\n"
+    assert anew(printed, shown) == "Step  8 s\nRuns like yours\ntitan  9\nkempner  7\n...\n"
 
 
 def test_ways_to_start() -> None:

@@ -170,12 +170,15 @@ def test_the_parts_make_the_step(stack):
         assert found.value("check_parts") == 1
 
 
-def test_a_chip_without_a_network_works_alone():
-    """One chip needs no network: its plan has numbers; two of them have none."""
+@pytest.mark.parametrize("chip", ["mi455x", "cpu-spr-8481c"])  # a network without a bandwidth; none at all
+def test_a_chip_without_a_network_works_alone(chip):
+    """One chip needs no network: its plan has numbers, and its shape is no question; two of them have none."""
     for name, output in (("training", "step_time_expected"), ("inference", "static_batch_time_expected")):
-        assert results(name, "llama3-8b", "mi455x", n_chips=1).value(output) is not None
+        alone = results(name, "mixtral-8x7b", chip, n_chips=1)
+        assert alone.value(output) is not None
+        assert alone.value("check_slice_shape") == 1
         more = {"mesh_fsdp": 2} if name == "training" else {}
-        assert results(name, "llama3-8b", "mi455x", n_chips=2, **more).value(output) is None
+        assert results(name, "mixtral-8x7b", chip, n_chips=2, **more).value(output) is None
 
 
 def test_a_plan_of_no_chip_has_no_expected_time():

@@ -327,6 +327,7 @@ def test_a_server_of_bridged_pairs_is_told_how_to_say_so() -> None:
         ("tpu-v5p", "n_chips=8", "slice_x=2 slice_y=2 slice_z=2"),  # three
         ("tpu-v6e", "n_chips=128", "slice_x=8 slice_y=16"),  # three
         ("tpu-v6e", "n_chips=16", ""),  # two, as of a ring
+        ("tpu-v6e", "n_chips=512", ""),  # more than a pod has
         ("tpu-v5p", "n_chips=64 collective_axes=1", ""),
         ("tpu-v5p", "n_chips=64 slice_x=64", ""),
         ("h100-sxm", "n_chips=64", ""),

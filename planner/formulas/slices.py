@@ -83,12 +83,13 @@ def of_rings(value: Known, kind: str) -> Iterator[str]:
 
 def of_one_axis(value: Known, kind: str) -> Iterator[str]:
     """A sentence if collectives are planned along one axis of a TPU's slice, which has more links than a ring's two."""
-    chips, slices, axes, multiple = (value(name) for name in (CHIPS, "n_slices", "torus_axes", "wrap_multiple"))
+    sizes, slices = slice_sizes(value), value("n_slices")
+    chips, axes, multiple = (value(name) for name in (CHIPS, "torus_axes", "wrap_multiple"))
     is_one = value("slice_x") == 0 and value("collective_axes") == 0
-    if kind != SLICED or not is_one or not isinstance(chips, float) or not isinstance(slices, float):
+    if kind != SLICED or sizes is None or not is_one or not isinstance(chips, float) or not isinstance(slices, float):
         return
     each = chips / slices
-    if isinstance(axes, float) and isinstance(multiple, float) and math.log2(each) % 1 == 0:
+    if isinstance(axes, float) and isinstance(multiple, float) and chips in sizes and math.log2(each) % 1 == 0:
         shape = _even_shape(each, axes)
         wraps = [side % multiple == 0 for side in shape]
         rings = wraps if not value("wrap_needs_all") else [all(wraps)] * len(shape)
