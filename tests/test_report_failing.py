@@ -69,7 +69,10 @@ def test_a_limit_that_is_passed(failed: dict[str, CheckResult]) -> None:
             "Query heads / Tensor ways = 21.33, which is no whole number",
         ),
         # of `OR(slice_x<1, ...)` only what was asked for is said, not that a shape was given
-        ("Inference: The slice's shape makes its chips", "Chips of the slice = 5 chips ≠ 1 chip = Chips of the plan in it"),
+        (
+            "Inference: The slice's shape makes its chips",
+            "Chips of the slice = 5 chips ≠ 1 chip = Chips of the plan in it",
+        ),
     ],
 )
 def test_what_does_not_agree(failed: dict[str, CheckResult], check: str, words: str) -> None:
