@@ -289,6 +289,7 @@ def test_a_ring_of_chips_whose_switch_reduces_is_told() -> None:
     told = "NCCL lets this chip's switch reduce (NVLS): has_sharp=1."
     assert told in calc(*words)
     assert told not in calc(*words, "has_sharp=1")
+    assert told not in calc(*words[:4], "n_chips=16")  # has_sharp=1 would let switches between nodes reduce, too
     assert told not in calc(*words[:2], "a100-sxm-80", *words[3:])
     bound = json.loads(run("calc", *words, "--json", "--get", "all_reduce_time_bound").stdout)
     assert bound["all_reduce_time_bound"] < 4.03e-3 < 2 * 7 / 8 * 2**30 / 450e9

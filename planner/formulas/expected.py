@@ -160,8 +160,9 @@ def of_the_batch(value: Callable[[str], Value]) -> Iterator[str]:
 
 
 def _of_the_switch(value: Callable[[str], Value]) -> Iterator[str]:
-    """A sentence if collectives are planned without the reductions that a chip's switch makes unless told otherwise."""
-    if value("all_reduce_may_reduce") == 1 and value("has_sharp") == 0 and value("all_reduce_time_expected"):
+    """A sentence if collectives of a node are planned without the reductions that its switch makes by default."""
+    is_in_node = value("all_reduce_n_nodes") == 1 and value("all_reduce_time_expected")
+    if is_in_node and value("all_reduce_may_reduce") == 1 and value("has_sharp") == 0:
         yield "The expected all-reduce is a ring's. NCCL lets this chip's switch reduce (NVLS): has_sharp=1."
 
 
