@@ -164,7 +164,7 @@ def test_a_pdf_keeps_its_drawings() -> None:
     data, remark = pdf(report_data(whole_workbook()))
     reader = PdfReader(io.BytesIO(data))
     assert remark == ""
-    assert len(reader.pages) < 14  # a waterfall and runs alike for each of four scenarios
+    assert len(reader.pages) <= 14  # a waterfall and runs alike for each of four scenarios; sources on the last two
     assert not [image for page in reader.pages for image in page.images]
 
 
