@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from planner.catalog import Value
 from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas import thresholds
+from planner.formulas.beyond_links import of_nodes
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, headline_template, leading
-from planner.formulas.slices import of_nodes, of_one_axis, of_rings, of_the_slice
+from planner.formulas.slices import of_one_axis, of_rings, of_the_slice
 from planner.formulas.template import Template
 from planner.number_text import percent, shown, spoken
 from planner.terminal_table import counted

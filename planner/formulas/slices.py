@@ -1,4 +1,4 @@
-"""Slices of a torus, and nodes: which numbers of chips they have, and what a plan of another number should tell."""
+"""Slices of a torus: which numbers of chips they have, and what a plan of another number, or of lines, should tell."""
 
 from __future__ import annotations
 
@@ -23,13 +23,7 @@ OF_SLICES = (
 SLICED = "tpu"
 """The kind of chips that are rented in slices."""
 
-CARD = "12.5GB/s for a card of 100 Gbit/s"
-LANES = "32GB/s (PCIe 4.0 of 16 lanes)"
 RING_LINKS = 2  # of a chip, one each way
-PAIR = 2.0  # chips that a bridge links
-TIMES = ("step_time_lower_bound", "decode_step_time_bound", "all_gather_time_bound")
-"""Rows of which a plan of several chips has one: what it takes at least, communication included."""
-
 Known = Callable[[str], Value]
 """From the name of a row to its value in a plan; None for N/A, and if there is no such row."""
 
@@ -108,22 +102,3 @@ def _even_shape(chips: float, axes: float) -> list[int]:
 def _settings(shape: list[int]) -> str:
     """A slice's shape as inputs: `slice_x=2 slice_y=4`."""
     return " ".join(f"slice_{axis}={side}" for axis, side in zip("xyz", shape, strict=False))
-
-
-def of_nodes(value: Known) -> Iterator[str]:
-    """A sentence if a plan's chips are more than are linked, and its table doesn't say what joins them.
-
-    Of a node without a network to others, if no time is known without it; of pairs on a bridge, in a server.
-    """
-    chips, room, most = value(CHIPS), value("node_size"), value("max_chips")
-    is_alone = value("node_bandwidth") is None and all(value(name) is None for name in TIMES)
-    if isinstance(chips, float) and isinstance(room, float) and is_alone and chips > room:
-        yield (
-            f"{chips:,.0f} chips are on {math.ceil(chips / room):,} nodes of {room:,.0f}, and the hardware table has "
-            f"no network between nodes of this chip: set node_bandwidth, such as {CARD}."
-        )
-    if isinstance(chips, float) and most == PAIR < chips and value("topology") == "torus":
-        yield (
-            f"This chip's own links join {most:.0f}. In a server whose PCIe joins {chips:,.0f}, set topology=switch "
-            f"node_size={chips:.0f} peer_share=1 link_bandwidth={LANES}."
-        )

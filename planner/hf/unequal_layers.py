@@ -73,45 +73,80 @@ class Layer:
 
 
 def by_layer(
-    kinds: Kinds, layers: Callable[[Config, ModelRow], list[Layer]], others_of: Others, window: ColumnRule
+    kinds: Kinds, layers: Callable[[Config, ModelRow], list[Layer]], others: Others, window: ColumnRule
 ) -> ColumnRules:
-    """The columns of attention, with the kind of each layer's attention, and its sizes.
+    """The columns of attention, with the kind of each layer's attention, its sizes, and other parameters.
 
     The rules raise UserError if the layers are smaller than the columns say.
     """
+    columns = _Columns(kinds, layers, others)
+    return {
+        **attention(columns.marks, window, columns.linear_params, whole=True),
+        "global_kv_ratio": columns.ratio("full", lambda layer: layer.cached),
+        "local_kv_ratio": columns.ratio("local", lambda layer: layer.cached),
+        "global_attention_ratio": columns.ratio("full", lambda layer: layer.pair_width),
+        "local_attention_ratio": columns.ratio("local", lambda layer: layer.pair_width),
+        "extra_params_per_layer": columns.each,
+        "extra_params_total": columns.rest,
+    }
 
-    def marks(config: Config, row: ModelRow) -> list[str]:
+
+@dataclass(frozen=True)
+class _Columns:
+    """The rules of the columns of a family whose layers differ."""
+
+    kinds: Kinds
+    layers: Callable[[Config, ModelRow], list[Layer]]
+    others: Others
+
+    def marks(self, config: Config, row: ModelRow) -> list[str]:
         """The kinds of layers as the columns count them: those without their own keys and values are `linear`."""
-        found = zip(kinds(config, row), layers(config, row), strict=True)
+        found = zip(self.kinds(config, row), self.layers(config, row), strict=True)
         return [kind if layer.kv_matrices else "linear" for kind, layer in found]
 
-    def of_kinds(config: Config, row: ModelRow, *wanted: str) -> list[Layer]:
-        """The layers of these kinds; as in other columns, those with a window as long as the context have none."""
-        known = ["full" if kind == "local" and not row["sliding_window"] else kind for kind in kinds(config, row)]
-        return [layer for kind, layer in zip(known, layers(config, row), strict=True) if kind in wanted]
-
-    def own(config: Config, row: ModelRow) -> list[Layer]:
-        return [layer for layer in layers(config, row) if layer.kv_matrices]
-
-    def linear_sum(config: Config, row: ModelRow) -> tuple[int, int]:
-        found = [layer for layer in layers(config, row) if not layer.kv_matrices]
-        return sum(layer.matrices + layer.vectors for layer in found), len(found)
-
-    def linear_params(config: Config, row: ModelRow) -> ColumnValue:
-        whole, number = linear_sum(config, row)
+    def linear_params(self, config: Config, row: ModelRow) -> ColumnValue:
+        """Parameters of a layer without its own keys and values."""
+        whole, number = self._linear(config, row)
         return whole // number if number else None
 
-    def usual_of(row: ModelRow, layer: Layer) -> Layer:
-        heads, width = row.count("n_heads"), row.count("head_dim")
-        return replace(layer, heads=heads, kv_heads=row.count("n_kv_heads"), width=width, kv_matrices=2)
+    def ratio(self, kind: str, of: Callable[[Layer], int]) -> ColumnRule:
+        """The sum of `of` in the layers of a kind over that of as many usual layers as have a cache; blank for 1.
 
-    def further(config: Config, row: ModelRow) -> tuple[int, int, int]:
+        As in other columns, layers with a window as long as the context have none.
+        """
+
+        def value(config: Config, row: ModelRow) -> ColumnValue:
+            kinds = self.kinds(config, row) if row["sliding_window"] else ["full"] * row.count("n_layers")
+            found = [layer for each, layer in zip(kinds, self.layers(config, row), strict=True) if each == kind]
+            usual = sum(of(_usual(row, layer)) for layer in found if layer.kv_matrices)
+            whole = sum(of(layer) for layer in found)
+            return None if whole == usual or not usual else whole / usual
+
+        return value
+
+    def each(self, config: Config, row: ModelRow) -> ColumnValue:
+        """Further matrix parameters of a layer."""
+        matrices, _, number = self._further(config, row)
+        return matrices // number or None
+
+    def rest(self, config: Config, row: ModelRow) -> ColumnValue:
+        """What is left of both divisions, and vectors."""
+        matrices, vectors, number = self._further(config, row)
+        whole, linear = self._linear(config, row)
+        return (matrices % number + vectors + (whole % linear if linear else 0)) or None
+
+    def _linear(self, config: Config, row: ModelRow) -> tuple[int, int]:
+        """All parameters of the layers without their own keys and values, and their number."""
+        found = [layer for layer in self.layers(config, row) if not layer.kv_matrices]
+        return sum(layer.matrices + layer.vectors for layer in found), len(found)
+
+    def _further(self, config: Config, row: ModelRow) -> tuple[int, int, int]:
         """Matrices and vectors beyond the columns', and the number of layers that they are spread over."""
-        found = own(config, row)
+        found = [layer for layer in self.layers(config, row) if layer.kv_matrices]
         if not found:
             raise config.fault("num_hidden_layers", "of layers that all use another's keys has no column", NO_ROW)
-        usual = usual_of(row, found[0])
-        matrices, others = others_of(config, row)
+        usual = _usual(row, found[0])
+        matrices, others = self.others(config, row)
         matrices += sum(layer.matrices for layer in found) - len(found) * usual.matrices
         vectors = others + sum(layer.vectors for layer in found) - len(found) * usual.vectors
         if matrices < 0 or vectors < 0:
@@ -119,32 +154,8 @@ def by_layer(
             raise config.fault("num_hidden_layers", what, NO_ROW)
         return matrices, vectors, len(found)
 
-    def ratio(kind: str, of: Callable[[Layer], int]) -> ColumnRule:
-        """The sum of `of` in the layers of a kind over that of as many usual layers as have a cache; blank for 1."""
 
-        def value(config: Config, row: ModelRow) -> ColumnValue:
-            found = of_kinds(config, row, kind)
-            usual = sum(of(usual_of(row, layer)) for layer in found if layer.kv_matrices)
-            whole = sum(of(layer) for layer in found)
-            return None if whole == usual or not usual else whole / usual
-
-        return value
-
-    def each(config: Config, row: ModelRow) -> ColumnValue:
-        matrices, _, number = further(config, row)
-        return matrices // number or None
-
-    def rest(config: Config, row: ModelRow) -> ColumnValue:
-        matrices, vectors, number = further(config, row)
-        whole, linear = linear_sum(config, row)
-        return (matrices % number + vectors + (whole % linear if linear else 0)) or None
-
-    return {
-        **attention(marks, window, linear_params, whole=True),
-        "global_kv_ratio": ratio("full", lambda layer: layer.cached),
-        "local_kv_ratio": ratio("local", lambda layer: layer.cached),
-        "global_attention_ratio": ratio("full", lambda layer: layer.pair_width),
-        "local_attention_ratio": ratio("local", lambda layer: layer.pair_width),
-        "extra_params_per_layer": each,
-        "extra_params_total": rest,
-    }
+def _usual(row: ModelRow, layer: Layer) -> Layer:
+    """The layer that the columns describe."""
+    heads, width = row.count("n_heads"), row.count("head_dim")
+    return replace(layer, heads=heads, kv_heads=row.count("n_kv_heads"), width=width, kv_matrices=2)

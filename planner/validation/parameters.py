@@ -153,6 +153,12 @@ def bounds(name: str) -> tuple[float, float]:
 TRAINED = "NeuronX Distributed's seven training runs on Trainium 1, which GPUs' fit leaves out"
 TRAINED_2 = "AXLearn's two training runs on Trainium 2 take 1.4 times what Trainium 1's share lets expect"
 NEURON = "Transformers NeuronX's decode steps on Trainium and Inferentia2"
+_SERVED_BY_NEURON = {
+    "collective_overhead": Prior(50e-6, 0, NEURON + ": 0.12 to 0.15 ms a layer, whatever the model"),
+    "hbm_efficiency": Prior(0.75, 0, NEURON + ", with one sequence"),
+    "serve_cache_speed": Prior(0.42, 0, NEURON + ", with eight sequences"),
+    "serve_matmul_efficiency": Prior(0.4, 0, "Transformers NeuronX's prompts of 256 to 2,048 tokens"),
+}
 
 UNMEASURED = {
     ("any", "exchange_exposure"): Prior(1.0, 0, "bytes over the bandwidth: so decode DeepSeek on 72 to 144 GPUs"),
@@ -194,16 +200,9 @@ UNMEASURED = {
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
     ("neuron", "train_matmul_efficiency"): Prior(0.48, 0, TRAINED),
     ("neuron", "train_attention_efficiency"): Prior(0.33, 0, TRAINED),
-    ("neuron", "collective_overhead"): Prior(50e-6, 0, NEURON + ": 0.12 to 0.15 ms a layer, whatever the model"),
-    ("neuron", "hbm_efficiency"): Prior(0.75, 0, NEURON + ", with one sequence"),
-    ("neuron", "serve_cache_speed"): Prior(0.42, 0, NEURON + ", with eight sequences"),
-    ("neuron", "serve_matmul_efficiency"): Prior(0.4, 0, "Transformers NeuronX's prompts of 256 to 2,048 tokens"),
     ("neuron-2", "train_matmul_efficiency"): Prior(0.32, 0, TRAINED_2),
     ("neuron-2", "train_attention_efficiency"): Prior(0.22, 0, TRAINED_2),
-    ("neuron-2", "collective_overhead"): Prior(50e-6, 0, NEURON + ": 0.12 to 0.15 ms a layer, whatever the model"),
-    ("neuron-2", "hbm_efficiency"): Prior(0.75, 0, NEURON + ", with one sequence"),
-    ("neuron-2", "serve_cache_speed"): Prior(0.42, 0, NEURON + ", with eight sequences"),
-    ("neuron-2", "serve_matmul_efficiency"): Prior(0.4, 0, "Transformers NeuronX's prompts of 256 to 2,048 tokens"),
+    **{(chip, name): prior for chip in ("neuron", "neuron-2") for name, prior in _SERVED_BY_NEURON.items()},
     (MEASURED, "gemm_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "serve_matmul_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
